@@ -27,8 +27,14 @@ struct Error {
 /// for its terms.
 std::string describe(const Error& error, ProgramWords words = library_words);
 
+/// ENOTSUPP: a number of the kernel's own that <errno.h> does not have, and that some system calls
+/// return all the same. Not ENOTSUP, which is EOPNOTSUPP.
+inline constexpr int kErrnoNotSupported = 524;
+
 /// "EACCES"; "errno 4095" for a number without a name.
 std::string errno_name(int code);
+/// "Permission denied"; "Unknown error" for a number without a name.
+std::string errno_words(int code);
 
 /// Whether the process or the machine was out of file descriptors or memory (EMFILE, ENFILE,
 /// ENOMEM): the same call may succeed later, and says nothing of what it was to find.

@@ -36,9 +36,10 @@ bool has_type(const Elf64_Sym& symbol, unsigned type) {
   return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == type;
 }
 
-/// An STT_GNU_IFUNC is none: its address is that of a function which is called once, and returns
-/// the one to use.
 bool is_function_of_this_file(const Elf64_Sym& symbol) { return has_type(symbol, STT_FUNC); }
+
+/// Its address is that of a function which is called once, and returns the one to use.
+bool is_indirect_function(const Elf64_Sym& symbol) { return has_type(symbol, STT_GNU_IFUNC); }
 
 /// A table of symbols, the section that has their names, and the one that has their versions.
 struct SymbolTable {
@@ -114,28 +115,33 @@ std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, con
   return places;
 }
 
-/// The addresses of the functions of one name.
-struct Addresses {
-  std::optional<Elf64_Addr> global;  ///< without a version, or of the default one
-  std::optional<Elf64_Addr> old;     ///< of a version that programs are no longer linked with
-  std::optional<Elf64_Addr> local;
-  bool is_indirect = false;  ///< there is one that is chosen when a program is loaded
+struct Function {
+  Elf64_Addr address;
+  bool is_indirect;  ///< which one is called is decided when a program is loaded
+};
+
+/// The functions of one name, the first of each binding.
+struct Functions {
+  std::optional<Function> global;  ///< without a version, or of the default one
+  std::optional<Function> old;     ///< of a version that programs are no longer linked with
+  std::optional<Function> local;
   std::size_t versions_read = 0;
 
-  std::optional<Elf64_Addr> best() const { return global ? global : old ? old : local; }
+  /// Not another one in place of an indirect function: programs do not call it.
+  std::optional<Function> best() const { return global ? global : old ? old : local; }
 };
 
 bool is_old(const ElfFile& elf, const SymbolTable& table, std::uint64_t symbol,
-            Addresses& addresses) {
+            Functions& functions) {
   if (!table.versions) return false;
-  if (addresses.versions_read == kMaxVersions) return true;
-  ++addresses.versions_read;
+  if (functions.versions_read == kMaxVersions) return true;
+  ++functions.versions_read;
   return (elf.version(*table.versions, symbol).value_or(0) & kHiddenVersion) != 0;
 }
 
 /// False if the name occurs at too many offsets.
-bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::string& name,
-                    Addresses& addresses) {
+bool find_functions(const ElfFile& elf, const SymbolTable& table, const std::string& name,
+                    Functions& functions) {
   const auto places = places_of(name, elf, table.names);
   if (!places) return false;
   if (places->empty()) return true;
@@ -143,14 +149,13 @@ bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::str
   elf.visit_symbols(table.symbols, [&](const Elf64_Sym& symbol) {
     const std::uint64_t number = next++;
     if (!std::binary_search(places->begin(), places->end(), symbol.st_name)) return true;
-    addresses.is_indirect = addresses.is_indirect || has_type(symbol, STT_GNU_IFUNC);
-    if (!is_function_of_this_file(symbol)) return true;
-    std::optional<Elf64_Addr>& address = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL
-                                             ? addresses.local
-                                         : is_old(elf, table, number, addresses) ? addresses.old
-                                                                                 : addresses.global;
-    if (!address) address = symbol.st_value;
-    return !addresses.global;
+    const bool is_indirect = is_indirect_function(symbol);
+    if (!is_indirect && !is_function_of_this_file(symbol)) return true;
+    std::optional<Function>& function = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ? functions.local
+                                        : is_old(elf, table, number, functions)    ? functions.old
+                                                                                : functions.global;
+    if (!function) function = {symbol.st_value, is_indirect};
+    return !functions.global;
   });
   return true;
 }
@@ -256,19 +261,19 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
   }
   const std::string what = "there is no function '" + symbol + "' in '" + file + "'";
   const std::vector<SymbolTable> tables = symbol_tables(*elf);
-  Addresses addresses;
+  Functions functions;
   const bool are_read = std::all_of(tables.begin(), tables.end(), [&](const SymbolTable& table) {
     return !is_too_large(table) &&
-           (symbol.empty() || find_addresses(*elf, table, symbol, addresses));
+           (symbol.empty() || find_functions(*elf, table, symbol, functions));
   });
   if (!are_read) {
     return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
                  "it has more symbols than are searched: write the function's offset in it, 0x..."};
   }
-  const auto address = addresses.best();
-  if (!address && addresses.is_indirect) return chosen_when_loaded(file, symbol);
-  if (!address) return no_such_function(*elf, tables, what, symbol);
-  const std::optional<std::uint64_t> offset = offset_of(*elf, *address);
+  const auto function = functions.best();
+  if (!function) return no_such_function(*elf, tables, what, symbol);
+  if (function->is_indirect) return chosen_when_loaded(file, symbol);
+  const std::optional<std::uint64_t> offset = offset_of(*elf, function->address);
   if (!offset) return Error{ENOENT, what + " that is ever loaded", "name the linked program"};
   return *offset;
 }

@@ -13,9 +13,10 @@ namespace pex::elf {
 /// the first. Fails as open_regular_file() does, with ENOEXEC if it is not ELF, with EFBIG if it
 /// has more symbols than are searched (16 million, 1 GB of names, or 4 million names that end with
 /// `symbol`), and with ENOENT if it has no such function: because it is stripped, because it
-/// only calls it, from a library, or because one of several is chosen when a program is loaded
-/// (STT_GNU_IFUNC). The file need not be trusted: in any case this takes at most
-/// about 20 MB of memory and some seconds, and reads each table of symbols at most twice.
+/// only calls it, from a library, or because this one is chosen when a program is loaded
+/// (STT_GNU_IFUNC): an older version of that name is not what programs call. The file need not be
+/// trusted: in any case this takes at most about 20 MB of memory and some seconds, and reads each
+/// table of symbols at most twice.
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol);
 
 }  // namespace pex::elf

@@ -55,7 +55,7 @@ struct NamedEvent {
   bool operator==(const NamedEvent&) const = default;
 };
 
-/// "r01c2": the number of an event of the core PMU.
+/// "r01c2", "r0x1c2": the number of an event of the core PMU.
 struct RawEvent {
   std::uint64_t config = 0;
   bool operator==(const RawEvent&) const = default;
@@ -146,11 +146,11 @@ struct SyntaxError {
 ///   list      = event *("," event) | "{" event *("," event) "}" [":" modifiers]
 ///   event     = name [":" modifiers] | pmu "/" terms "/" [[":"] modifiers] | ...
 ///
-/// Blanks may surround the commas and be inside of the braces. An event takes modifiers after the
-/// braces for modes (u, k, h), virtual machines (H, G) and precision (p, P) only if it has none of
-/// that kind itself. "word:rest" is an event with modifiers if `rest` contains only their letters,
-/// else a tracepoint. Independent of a machine: "cylces" is a NamedEvent. At most kMaxEventText
-/// characters, of printable ASCII.
+/// Blanks may surround the commas and be inside of the braces. An event has the modifiers after the
+/// braces and its own, as in perf: "{cycles:k,cs}:u" is "{cycles:uk,cs:u}". Only precision (p,
+/// P) does it take from there if it has none itself. "word:rest" is an event with modifiers if
+/// `rest` contains only their letters, else a tracepoint. Independent of a machine: "cylces" is a
+/// NamedEvent. At most kMaxEventText characters, of printable ASCII.
 Result<ParsedEvents, SyntaxError> parse_events(std::string_view text);
 
 inline constexpr std::size_t kMaxEventText = 4096;

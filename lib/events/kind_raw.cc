@@ -7,7 +7,7 @@
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
 
-// "r01c2:u": the number of an event of the core PMU.
+// "r01c2:u", "r0x1c2": the number of an event of the core PMU.
 
 namespace pex::events {
 namespace {
@@ -25,6 +25,7 @@ bool recognizes(std::string_view word, std::string_view behind) {
 
 Parsed parse(TextCursor& in, ParsedEvent& event) {
   in.take("r");
+  in.take("0x");
   if (in.before(kWordEnds).size() > kMaxDigits) {
     in.skip(kMaxDigits);
     return syntax_error(in, "a raw event has at most 16 digits", kWriteRaw);

@@ -1,6 +1,7 @@
 #include "events/modifier_letters.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,12 +14,10 @@ namespace {
 constexpr unsigned kMaxPs = 3;
 
 using Flag = bool Modifiers::*;
-// An event has its own of these or those of the braces, but no mixture.
 constexpr Flag kModes[] = {&Modifiers::user, &Modifiers::kernel, &Modifiers::hypervisor};
-constexpr Flag kMachines[] = {&Modifiers::host, &Modifiers::guest};
-// An event has both of these.
-constexpr Flag kSwitches[] = {&Modifiers::not_idle, &Modifiers::pinned, &Modifiers::weak,
-                              &Modifiers::exclusive};
+/// An event has its own and those of the braces, as in perf; kModes as well.
+constexpr Flag kAdded[] = {&Modifiers::host,   &Modifiers::guest, &Modifiers::not_idle,
+                           &Modifiers::pinned, &Modifiers::weak,  &Modifiers::exclusive};
 
 /// Why `letter` cannot be added to `modifiers`; nothing if it was added.
 std::string add_letter(char letter, Modifiers& modifiers) {
@@ -37,10 +36,17 @@ void copy(std::span<const Flag> flags, const Modifiers& from, Modifiers& to) {
   for (const Flag flag : flags) to.*flag = from.*flag;
 }
 
-void copy_unless_given(std::span<const Flag> flags, const Modifiers& braces, Modifiers& own) {
-  const bool given =
-      std::any_of(flags.begin(), flags.end(), [&own](Flag flag) { return own.*flag; });
-  if (!given) copy(flags, braces, own);
+void add(std::span<const Flag> flags, const Modifiers& braces, Modifiers& own) {
+  for (const Flag flag : flags) own.*flag |= braces.*flag;
+}
+
+/// With all modes an event leaves none out, as without any: perf then counts those of the braces.
+void add_modes(const Modifiers& braces, Modifiers& own) {
+  const auto count = [](const Modifiers& modifiers) {
+    return std::ranges::count_if(kModes, [&](Flag flag) { return modifiers.*flag; });
+  };
+  if (count(own) == std::ssize(kModes) && count(braces) > 0) copy(kModes, Modifiers{}, own);
+  add(kModes, braces, own);
 }
 
 }  // namespace
@@ -89,13 +95,12 @@ bool only_modes(const Modifiers& modifiers) {
 bool no_modifiers(const Modifiers& modifiers) { return modifiers == Modifiers{}; }
 
 Modifiers combined(Modifiers own, const Modifiers& braces) {
-  copy_unless_given(kModes, braces, own);
-  copy_unless_given(kMachines, braces, own);
+  add_modes(braces, own);
+  add(kAdded, braces, own);
   if (own.precise == 0 && !own.most_precise) {
     own.precise = braces.precise;
     own.most_precise = braces.most_precise;
   }
-  for (const Flag flag : kSwitches) own.*flag |= braces.*flag;
   return own;
 }
 

@@ -20,13 +20,13 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   return value;
 }
 
-/// "r1a8" alone: the whole of `config` of a core PMU, as outside of terms. Requires a digit, as
-/// "read" is more likely an unknown event.
+/// "r1a8" or "r0x1a8" alone: the whole of `config` of a core PMU, as outside of terms. Requires a
+/// digit, as "read" is more likely an unknown event.
 std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
   const std::string_view name = term.name;
   if (pmu.kind != PmuKind::kCore || term.value || !name.starts_with('r')) return {};
   if (name.find_first_of("0123456789") == std::string_view::npos) return {};
-  return parse_number(name.substr(1), 16);
+  return parse_number(name.substr(name.starts_with("r0x") ? 3 : 1), 16);
 }
 
 Remedy known_by(const Pmu& pmu, const std::string& word) {

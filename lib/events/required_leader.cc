@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 namespace pex::events {
 namespace {
@@ -22,13 +23,16 @@ struct Rule {
   std::uint64_t leader;
   const char* leader_name;  ///< its file in events/ of the PMU
   int refusal;
+  bool shares_modes;
 };
 constexpr Rule kRules[] = {
-    // topdown-retiring to topdown-mem-bound. They are read from one register with slots.
-    {0x8000, 0x8700, 0x0400, "slots", EINVAL},
+    // topdown-retiring to topdown-mem-bound. They are read from one register with slots, and all of
+    // them are counted in the modes of the one that starts fixed counter 3
+    // (intel_pmu_enable_fixed).
+    {0x8000, 0x8700, 0x0400, "slots", EINVAL, true},
     // mem-loads, whose counter works only together with the other one. The kernel enforces it for
     // sampling of data sources; for counting nothing keeps the two together.
-    {0x01cd, 0x01cd, 0x8203, "mem-loads-aux", ENODATA},
+    {0x01cd, 0x01cd, 0x8203, "mem-loads-aux", ENODATA, false},
 };
 
 bool is_member(const Rule& rule, std::uint64_t config) {
@@ -57,7 +61,8 @@ std::optional<RequiredLeader> required_leader(const PmuCatalogue& pmus,
     perf::EventAttributes leader;
     leader.type = kRuledType;
     leader.config = rule.leader;
-    return RequiredLeader{{pmu->name + "/" + rule.leader_name + "/", leader}, rule.refusal};
+    return RequiredLeader{
+        {pmu->name + "/" + rule.leader_name + "/", leader}, rule.refusal, rule.shares_modes};
   }
   return {};
 }
@@ -65,6 +70,15 @@ std::optional<RequiredLeader> required_leader(const PmuCatalogue& pmus,
 bool is_leader(const RequiredLeader& leader, const perf::EventAttributes& event) {
   const perf::EventAttributes& needed = leader.counter.attributes;
   return event.type == needed.type && event.config == needed.config;
+}
+
+bool is_in_its_modes(const RequiredLeader& needed, const perf::EventAttributes& leader,
+                     const perf::EventAttributes& event) {
+  const auto modes_of = [](const perf::EventAttributes& each) {
+    return std::tuple{each.exclude_user, each.exclude_kernel, each.exclude_host,
+                      each.exclude_guest};
+  };
+  return !needed.shares_modes || modes_of(leader) == modes_of(event);
 }
 
 OpeningOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events) {

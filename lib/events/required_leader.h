@@ -15,6 +15,7 @@ namespace pex::events {
 struct RequiredLeader {
   perf::CounterSpec counter;  ///< "cpu/slots/"
   int refusal = 0;            ///< the kernel's errno for an event without it
+  bool shares_modes = false;  ///< the event is counted in the leader's modes, whatever its own are
 };
 
 /// The event that must precede `event`; nothing if it needs none, or if the PMU does not define
@@ -24,6 +25,11 @@ std::optional<RequiredLeader> required_leader(const PmuCatalogue& pmus,
 
 /// Whether `event` is that leader, in any modes.
 bool is_leader(const RequiredLeader& leader, const perf::EventAttributes& event);
+
+/// Whether `event` is counted in its own modes (user, kernel, host, guest) behind `leader`. The
+/// kernel accepts other ones, and counts in those of the leader.
+bool is_in_its_modes(const RequiredLeader& needed, const perf::EventAttributes& leader,
+                     const perf::EventAttributes& event);
 
 /// An order in which the events of a group can be opened.
 struct OpeningOrder {

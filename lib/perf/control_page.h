@@ -144,9 +144,12 @@ class ControlPage {
 
   PageResult<PageReading> read() const;
 
-  /// In any thread.
+  // In any thread. Not of an event with use_clockid (SamplingRequest::clockid): its records have
+  // the times of that clock, and arm64 and riscv set cap_user_time_zero in its page all the same.
+  // x86 does not, so that the answer is kNoTimestamps there.
+
   PageResult<TimeConversion> time_conversion() const;
-  /// What a record that is written now would have as its time. In any thread.
+  /// What a record that is written now would have as its time.
   PageResult<std::uint64_t> timestamp_now() const;
 
  private:

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -70,6 +72,17 @@ constexpr PollEntry kPollMeanings[] = {
 /// POLL_*: TRAP_PERF is POLL_HUP.
 constexpr int kSignalsWithCodes[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGCHLD, SIGSYS};
 
+/// The parts of siginfo_t that glibc has no names for, and TRAP_PERF (asm-generic/siginfo.h).
+constexpr int kTrapPerf = 6;
+constexpr std::uint32_t kTrapPerfFlagAsync = 1;
+struct TrapFields {
+  unsigned long data;
+  std::uint32_t type;
+  std::uint32_t flags;
+};
+constexpr std::size_t kTrapFieldsOffset = offsetof(siginfo_t, si_addr) + sizeof(void*);
+static_assert(kTrapFieldsOffset + sizeof(TrapFields) <= sizeof(siginfo_t));
+
 constexpr const char* kSignalAttempt = "have a signal sent at overflows of an event";
 
 Result<> set_async(int fd, bool on) {
@@ -92,6 +105,10 @@ constexpr AbiEntry kTaskControls[] = {
      kControlHeader, "CounterControlTest.StopsAllEventsThatThisThreadOpened"},
 };
 
+constexpr std::string_view kTrapTest = "SamplingRealTest.SendsASignalForEachOverflow";
+constexpr std::string_view kLateTrapTest =
+    "SamplingRealTest.SendsOneLateSignalForAllOverflowsWhileItIsBlocked";
+
 constexpr AbiEntry kOverflowReports[] = {
     {"POLLIN", "2.6.31", "poll(2): wakeup_events or wakeup_watermark was reached", kControlHeader,
      "OverflowTest.AwakensAtAnOverflow"},
@@ -105,6 +122,13 @@ constexpr AbiEntry kOverflowReports[] = {
      "OverflowTest.MarksTheLastSignalOfARefresh"},
     {"POLL_ERR", "6.15", "si_code of F_SETSIG: a pinned event lost its counter", kControlHeader,
      "OverflowTest.KnowsEverySignalOfAnEvent"},
+    {"TRAP_PERF", "5.13", "si_code of SIGTRAP: an overflow of an event with sigtrap",
+     kControlHeader, kTrapTest},
+    {"si_perf_data", "5.13", "sig_data of that event", kControlHeader, kTrapTest},
+    {"si_perf_type", "5.13", "the type that it was opened with", kControlHeader, kTrapTest},
+    {"si_perf_flags", "5.19", "TRAP_PERF_FLAG_ASYNC or 0", kControlHeader, kLateTrapTest},
+    {"TRAP_PERF_FLAG_ASYNC", "5.19", "SIGTRAP was blocked at the overflow", kControlHeader,
+     kLateTrapTest},
 };
 
 }  // namespace
@@ -226,6 +250,16 @@ std::optional<OverflowSignal> overflow_of(const siginfo_t& info) {
     default:
       return {};
   }
+}
+
+std::optional<OverflowTrap> trap_of(const siginfo_t& info) noexcept {
+  if (info.si_signo != SIGTRAP || info.si_code != kTrapPerf) return {};
+  TrapFields fields;
+  std::memcpy(&fields, reinterpret_cast<const char*>(&info) + kTrapFieldsOffset, sizeof fields);
+  return OverflowTrap{.data = fields.data,
+                      .type = fields.type,
+                      .address = reinterpret_cast<std::uintptr_t>(info.si_addr),
+                      .is_late = (fields.flags & kTrapPerfFlagAsync) != 0};
 }
 
 std::span<const AbiEntry> task_controls() { return kTaskControls; }

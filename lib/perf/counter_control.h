@@ -62,8 +62,8 @@ class CounterControl {
 
   /// Of a tracepoint: a condition on its fields, "prev_prio < 100"
   /// (Documentation/trace/events.rst); of a PMU with address filters: ranges of code
-  /// (perf-record(1), --filter). EINVAL: neither, or it cannot be parsed; EEXIST: the tracepoint's
-  /// event has a filter.
+  /// (perf-record(1), --filter). EINVAL: neither, or it cannot be parsed, or the file of a range
+  /// does not exist; EEXIST: the tracepoint's event has a filter.
   Result<> set_filter(const std::string& filter) const;
 
   /// As samples and group reads contain it. Unique, never 0.
@@ -134,9 +134,26 @@ struct OverflowSignal {
 /// compare fd. May be called in a signal handler.
 std::optional<OverflowSignal> overflow_of(const siginfo_t& info);
 
+/// An overflow of an event with SamplingRequest::sigtrap. Its thread gets the signal before it is
+/// in user mode again: right after the access to a breakpoint, or at the end of the system call in
+/// which the event happened. All overflows until then share one signal, which reports the first,
+/// and so do all while SIGTRAP is blocked. Before Linux 5.19, an overflow while SIGTRAP is blocked
+/// ends the process.
+struct OverflowTrap {
+  std::uint64_t data = 0;      ///< si_perf_data: sig_data; its lower half where a long has 32 bits
+  std::uint32_t type = 0;      ///< si_perf_type: the type that the event was opened with
+  std::uintptr_t address = 0;  ///< si_addr: what a breakpoint or a page fault accessed, or 0
+  bool is_late = false;  ///< TRAP_PERF_FLAG_ASYNC: SIGTRAP was blocked, so the thread has gone on
+
+  bool operator==(const OverflowTrap&) const = default;
+};
+/// Nothing if `info` is of another signal, or of another SIGTRAP, such as a debugger's. May be
+/// called in a signal handler.
+std::optional<OverflowTrap> trap_of(const siginfo_t& info) noexcept;
+
 /// PERF_IOC_FLAG_GROUP and PR_TASK_PERF_EVENTS_*; the ioctls are in event_control.h.
 std::span<const AbiEntry> task_controls();
-/// What is reported of an overflow: poll(2), and F_SETSIG.
+/// What is reported of an overflow: poll(2), F_SETSIG, and SIGTRAP.
 std::span<const AbiEntry> overflow_reports();
 
 }  // namespace pex::perf

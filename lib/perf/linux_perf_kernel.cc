@@ -94,7 +94,7 @@ Result<OpenCounter> LinuxPerfKernel::open(const CounterRequest& request) {
   if (!counter || request.event.filter.empty()) return counter;
   const auto filter = reinterpret_cast<std::uintptr_t>(request.event.filter.c_str());
   const Result<> filtered = control(counter->fd.get(), EventControl::kSetFilter, filter);
-  if (!filtered) return error_of_filter(filtered.error());
+  if (!filtered) return filtered.error();
   return counter;
 }
 
@@ -109,8 +109,8 @@ Result<OpenCounter> LinuxPerfKernel::open_event(EventAttr& attr, const EventTarg
 
 Result<> LinuxPerfKernel::control(int fd, EventControl operation, std::uint64_t argument) {
   const unsigned long request = kControls[static_cast<std::size_t>(operation)];
-  if (::ioctl(fd, request, static_cast<unsigned long>(argument)) < 0) return last_error();
-  return {};
+  if (::ioctl(fd, request, static_cast<unsigned long>(argument)) >= 0) return {};
+  return operation == EventControl::kSetFilter ? error_of_filter(last_error()) : last_error();
 }
 
 Result<Mapping> LinuxPerfKernel::map(int fd, std::size_t bytes, std::size_t offset, bool writable) {

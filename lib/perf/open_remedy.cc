@@ -22,14 +22,22 @@ constexpr SubjectEntry kSubjects[] = {
     {RemedySubject::kUprobe, "uprobes"},
     {RemedySubject::kProbe, "probes"},
     {RemedySubject::kBreakpoint, "breakpoints"},
+    {RemedySubject::kKernelBreakpoint, "breakpoints at addresses of the kernel, in user mode"},
     {RemedySubject::kTracepoint, "tracepoints"},
     {RemedySubject::kPmuEvent, "events of hardware"},
+    {RemedySubject::kGuestEvent, "events of hardware, inside of virtual machines too"},
     {RemedySubject::kCgroupEvent, "scope `cgroup`"},
     {RemedySubject::kTaskEvent, "a process"},
     {RemedySubject::kTaskPmuEvent, "events of hardware, of a process"},
     {RemedySubject::kFiltered, "an event with `filter`"},
     {RemedySubject::kConfig3, "an event with a term in `config3`"},
 };
+
+/// EILSEQ: a kprobe in the middle of an instruction; ENOEXEC, ENOTSUPP: a uprobe at bytes that are
+/// none, or one that cannot run at another address.
+constexpr std::string_view kNoInstruction =
+    "there is no instruction that can be probed at this place";
+constexpr const char* kUseInstruction = "use the offset of an instruction, or of another one";
 
 /// Special entries precede general ones.
 /// Sources: perf_event_open(2) "ERRORS"; kernel/events/core.c; measured on Linux 6.1, 6.12, 6.18.
@@ -55,16 +63,28 @@ std::vector<OpenRemedy> make_remedies() {
       {ENOSYS, kAny,
        "a seccomp filter hides perf_event_open, or the kernel has no CONFIG_PERF_EVENTS",
        "allow perf_event_open in the filter, or use a kernel with CONFIG_PERF_EVENTS"},
+      {ENOENT, kUprobe, "there is no such file",
+       "write its path as " + ProgramTerm::kProgram +
+           " sees it: a container has only what is mounted there"},
+      {ENOENT, kProbe, "the kernel has no such function; its module may not be loaded",
+       "see the file kallsyms of procfs, or load the module and reload the configuration"},
       {ENOENT, kCgroupEvent, "the perf_event controller is not attached to this cgroup",
        "write any controller to the root's cgroup.subtree_control, as systemd does"},
       {ENOENT, kPmuEvent, "this machine has no such hardware counter",
        "remove the event, or enable a virtual PMU if this is a virtual machine"},
       {ENOENT, kAny, "this kernel has no such event", "remove it"},
+      {EOPNOTSUPP, kGuestEvent,
+       "this PMU cannot count the event in this way, or it is given to virtual machines while they "
+       "run (Linux 7.0)",
+       "count it with the modifier H (exclude_guest) or without modifiers"},
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
       {EINVAL, kFiltered, "the kernel cannot parse the filter",
        "use fields that the tracepoint's file 'format' in tracefs lists"},
+      {EINVAL, kKernelBreakpoint, "the kernel has no breakpoints of its own in user mode only",
+       "remove the modifier u (exclude_kernel)"},
       {EINVAL, kBreakpoint, "the CPU has no such breakpoint",
-       "use an address that is a multiple of the length, and on x86 rw in place of r"},
+       "use an address that is a multiple of the length, for x no length, and on x86 rw in place "
+       "of r"},
       {EINVAL, kProbe, "no probe can be set there",
        "use a function that may be traced, or the offset of an instruction in the file"},
       {EINVAL, kTracepoint, "the tracepoint was removed, with its module",
@@ -87,6 +107,9 @@ std::vector<OpenRemedy> make_remedies() {
        "put fewer events in one group"},
       {EADDRNOTAVAIL, kProbe, "the kernel has several functions of this name",
        "count a function with a name of its own"},
+      {EILSEQ, kProbe, kNoInstruction, kUseInstruction},
+      {ENOEXEC, kProbe, kNoInstruction, kUseInstruction},
+      {kErrnoNotSupported, kProbe, kNoInstruction, kUseInstruction},
       {ENODATA, kPmuEvent,
        "the CPU counts loads by latency only together with their auxiliary event",
        "add mem-loads-aux of the same PMU to the group"},
@@ -121,6 +144,8 @@ bool counts_with_hardware(const EventAttributes& event) {
                                           event.type) == std::end(kOfTheKernel);
 }
 
+bool is_in_kernel(std::uint64_t address) { return (address >> 63) != 0; }
+
 bool fits(RemedySubject subject, const CounterRequest& request) {
   switch (subject) {
     case RemedySubject::kAny:
@@ -131,10 +156,15 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
       return !request.event.probe.empty();
     case RemedySubject::kBreakpoint:
       return request.event.type == PERF_TYPE_BREAKPOINT;
+    case RemedySubject::kKernelBreakpoint:
+      return request.event.type == PERF_TYPE_BREAKPOINT && request.event.exclude_kernel &&
+             is_in_kernel(request.event.config1);
     case RemedySubject::kTracepoint:
       return request.event.type == PERF_TYPE_TRACEPOINT;
     case RemedySubject::kPmuEvent:
       return counts_with_hardware(request.event);
+    case RemedySubject::kGuestEvent:
+      return counts_with_hardware(request.event) && !request.event.exclude_guest;
     case RemedySubject::kCgroupEvent:
       return request.cgroup_fd >= 0;
     case RemedySubject::kTaskEvent:

@@ -25,8 +25,10 @@ enum class RemedySubject {
   kUprobe,
   kProbe,  ///< uprobes included
   kBreakpoint,
+  kKernelBreakpoint,  ///< at an address of the kernel, in user mode only
   kTracepoint,
   kPmuEvent,
+  kGuestEvent,  ///< of hardware, and not only outside of virtual machines
   kCgroupEvent,
   kTaskEvent,
   kTaskPmuEvent,

@@ -45,7 +45,8 @@ struct SamplingRule {
   std::string_view remedy;
 };
 
-/// Sources: perf_copy_attr, perf_event_alloc and perf_event_open in kernel/events/core.c.
+/// Sources: perf_copy_attr, perf_event_alloc, perf_event_mmap and perf_event_open in
+/// kernel/events/core.c.
 constexpr SamplingRule kSamplingRules[] = {
     {[](const SamplingRequest& r) { return r.period != 0 && r.frequency != 0; },
      "it has a period and a frequency", "set one of them"},
@@ -97,7 +98,8 @@ constexpr SamplingRule kSamplingRules[] = {
     {[](const SamplingRequest& r) { return r.sig_data != 0 && !r.sigtrap; },
      "sig_data is for the signals of sigtrap", "set sigtrap as well"},
     {[](const SamplingRequest& r) { return r.mmap2 && !r.mmap && !r.mmap_data; },
-     "mmap2 only selects the format of mapping records", "set mmap or mmap_data as well"},
+     "with mmap2 alone, mappings are recorded only while another event has mmap or mmap_data",
+     "set mmap or mmap_data as well"},
     {[](const SamplingRequest& r) { return r.build_id && !r.mmap2; },
      "only PERF_RECORD_MMAP2 has a build id", "set mmap2 as well"},
     {[](const SamplingRequest& r) { return r.comm_exec && !r.comm; },

@@ -65,12 +65,13 @@ struct SamplingRequest {
   bool exclusive = false;
   bool enable_on_exec = false;  ///< starts with the next execve(2)
   bool remove_on_exec = false;  ///< is removed from the task with the next execve(2)
-  bool sigtrap = false;         ///< SIGTRAP for each overflow, synchronously; with remove_on_exec
+  bool sigtrap = false;         ///< SIGTRAP of overflows (OverflowTrap); with remove_on_exec
   std::uint64_t sig_data = 0;   ///< si_perf_data of that signal
 
   bool mmap = false;            ///< PERF_RECORD_MMAP of executable mappings
-  bool mmap2 = false;           ///< PERF_RECORD_MMAP2 in their place; with mmap or mmap_data
-  bool mmap_data = false;       ///< of other mappings
+  bool mmap2 = false;           ///< PERF_RECORD_MMAP2 in place of all PERF_RECORD_MMAP, and of
+                                ///< executable mappings in any case; with mmap or mmap_data
+  bool mmap_data = false;       ///< PERF_RECORD_MMAP of other mappings
   bool build_id = false;        ///< in PERF_RECORD_MMAP2, in place of device and inode
   bool comm = false;            ///< PERF_RECORD_COMM
   bool comm_exec = false;       ///< PERF_RECORD_COMM says whether an execve(2) was the reason

@@ -34,6 +34,12 @@ Error lacks_leader(const events::RequiredLeader& needed) {
                "add " + leader + " to the group"};
 }
 
+/// The refusal of an event whose modes are not those of its leader, which the kernel counts it in.
+Error has_other_modes(const std::string& leader) {
+  return Error{0, "it is counted in the modes of '" + leader + "', whatever its own modifiers are",
+               "write the same modifiers after both"};
+}
+
 Error counts_no_tasks() {
   return Error{EINVAL, "its PMU counts a part of the package, and does not distinguish processes",
                "count it with 'scope: cpu'"};
@@ -48,9 +54,11 @@ UniqueFd open_root_cgroup(const host::HostRoots& roots) {
 }  // namespace
 
 bool is_lasting(int code) {
-  static constexpr int kLasting[] = {ENOENT, EOPNOTSUPP, EINVAL, EACCES,
-                                     EPERM,  ENOSYS,     E2BIG,  ENODATA};
-  return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
+  // All others are about the event or its place, which do not change: of probes alone the kernel
+  // returns EILSEQ, ENOEXEC, EIO, EADDRNOTAVAIL and ENOTSUPP.
+  static constexpr int kTemporary[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR,
+                                       EBUSY,  ENOSPC, ENODEV, ESRCH};
+  return std::find(std::begin(kTemporary), std::end(kTemporary), code) == std::end(kTemporary);
 }
 
 bool is_about_rights(int code) { return code == EACCES || code == EPERM; }
@@ -117,6 +125,10 @@ void EventTrials::try_at(const perf::Place& place, const perf::CounterSpec& even
     leader = find_leader(*needed, group);
     if (!leader) {
       trial.refused = lacks_leader(*needed);
+      return;
+    }
+    if (!events::is_in_its_modes(*needed, leader->attributes, event.attributes)) {
+      trial.refused = has_other_modes(leader->name);
       return;
     }
     tried = try_event(machine_.kernel, event, place, &*leader);

@@ -14,7 +14,7 @@
 namespace pex::plan {
 
 /// Whether a later attempt would fail with `code` again. The polls retry after temporary errors
-/// (descriptors, memory, a busy PMU).
+/// (descriptors, memory, a busy PMU, a CPU that is offline, a process that has ended).
 bool is_lasting(int code);
 
 /// A right is missing, which may have been there before and may come back: a sysctl or a security

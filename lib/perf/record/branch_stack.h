@@ -78,7 +78,9 @@ enum class BranchPrivilege : std::uint8_t {
 struct BranchEntry {
   std::uint64_t from = 0;  ///< address of the branch; not always that of an instruction
   std::uint64_t to = 0;
-  std::uint64_t flags = 0;  ///< as the kernel wrote them; what they mean follows
+  std::uint64_t flags = 0;  ///< as the kernel wrote them; what they mean follows, on machines that
+                            ///< are little-endian: the kernel's are bit fields, which begin at the
+                            ///< other end of the word on others
 
   /// Both are false where the hardware does not predict, or does not say so.
   bool mispredicted() const { return bits(0, 1) != 0; }

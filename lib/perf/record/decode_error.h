@@ -18,7 +18,7 @@ struct DecodeError {
     kTooShort,      ///< the field needs more bytes than the record has left
     kUnterminated,  ///< a text of the kernel ends with the record and not with a zero byte
     kUnknownValue,  ///< the layout depends on the field, and the kernel's value is not known
-    kLeftOver,      ///< all fields were read, and the record is longer
+    kLeftOver,      ///< all fields were read, and the record is longer, where its size matters
     kShifted,       ///< the kernel wrote the field, and all after it, 8 bytes too far
     kWrongSize,     ///< the header's size is not that of the record
   };

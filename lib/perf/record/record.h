@@ -293,9 +293,9 @@ using Record =
                  BpfEvent, Cgroup, TextPoke, AuxOutputHwId, CallchainDeferred>;
 
 /// Decodes one record, header included, whose event has this layout. Never throws, allocates or
-/// copies; what is refused is in DecodeError::Reason. Bytes that follow the fields of a record that
-/// is no sample are ignored: they are of a younger kernel. A record of a type that is not known is
-/// Unknown, not an error.
+/// copies; what is refused is in DecodeError::Reason. Bytes that follow the fields of a record are
+/// ignored: they are of a younger kernel, and in a sample of another event
+/// (SampleLayout::decode()). A record of a type that is not known is Unknown, not an error.
 Result<Record, DecodeError> decode_record(const SampleLayout& layout,
                                           std::span<const std::byte> record) noexcept;
 

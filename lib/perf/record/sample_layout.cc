@@ -318,19 +318,25 @@ void SampleLayout::find_event_id() {
   if (format_.sample_id_all) id_from_end_ = static_cast<std::uint8_t>(after_in_id + kWord);
 }
 
+/// Bytes after the last field belong to another event (do_perf_sw_event() in kernel/events/core.c).
 bool SampleLayout::decode(ByteReader& reader, Sample& sample) const noexcept {
   const ByteReader start = reader;
   for (std::size_t at = 0; at < fields_; ++at) {
     if (!decode_[at](reader, *this, sample)) return decode_without_index(start, reader, sample);
   }
-  return reader.expect_end("the sample") || decode_without_index(start, reader, sample);
+  return !may_lack_index(sample) || reader.expect_end("the sample") ||
+         decode_without_index(start, reader, sample);
 }
 
-/// An empty branch stack may be without its index, and only the record's size shows which. The
-/// reader keeps its error unless the record has no index.
+/// An empty branch stack may be without its index, and only the record's size shows which.
+bool SampleLayout::may_lack_index(const Sample& sample) const noexcept {
+  return branch_hw_index_ && sample.branches && sample.branches->entries.empty();
+}
+
+/// The reader keeps its error unless the record has no index.
 bool SampleLayout::decode_without_index(const ByteReader& start, ByteReader& reader,
                                         Sample& sample) const noexcept {
-  if (!branch_hw_index_ || !sample.branches || !sample.branches->entries.empty()) return false;
+  if (!may_lack_index(sample)) return false;
   ByteReader again = start;
   for (std::size_t at = 0; at < fields_; ++at) {
     const bool is_stack = decode_[at] == decode_branches;

@@ -51,7 +51,11 @@ class SampleLayout {
   bool has_branch_hw_index() const noexcept { return branch_hw_index_; }
   bool has_branch_counters() const noexcept { return branch_counters_; }
 
-  /// Reads the fields of a sample after the header, to the end of the record.
+  /// Reads the fields of a sample after the header. Bytes that follow them are ignored: since Linux
+  /// 6.3 a sample of a software event has room for what another event on that CPU, which may be
+  /// that of another program, adds to its own sample. Only after an empty branch stack with
+  /// PERF_SAMPLE_BRANCH_HW_INDEX are they refused, because the size of the record then decides what
+  /// its fields are.
   bool decode(ByteReader& reader, Sample& sample) const noexcept;
 
   /// Bytes of the SampleId at the end of each record that is no sample; 0 without sample_id_all.
@@ -75,6 +79,7 @@ class SampleLayout {
   SampleLayout() = default;
   void add(const SampleField& field);
   void find_event_id();
+  bool may_lack_index(const Sample& sample) const noexcept;
   bool decode_without_index(const ByteReader& start, ByteReader& reader,
                             Sample& sample) const noexcept;
 

@@ -24,6 +24,7 @@ TEST(DescribeTest, LeavesOutThePartsThatAreEmpty) {
       {{0, "there is no event 'x'", ""}, "there is no event 'x'"},
       {{ENOENT, "", ""}, "No such file or directory (ENOENT)"},
       {{4095, "read", ""}, "read: Unknown error (errno 4095)"},
+      {{524, "open it", ""}, "open it: Operation is not supported (ENOTSUPP)"},
       {{EACCES, "open it", "grant it", "CAP_PERFMON is missing"},
        "open it: CAP_PERFMON is missing (EACCES). Remedy: grant it"},
   };
@@ -37,6 +38,10 @@ TEST(ErrnoNameTest, IsTheNumberWhenThereIsNoName) {
   EXPECT_EQ(errno_name(EPERM), "EPERM");
   EXPECT_EQ(errno_name(4095), "errno 4095");
   EXPECT_EQ(errno_name(-1), "errno -1");
+}
+
+TEST(ErrnoNameTest, KnowsTheNumberThatOnlyTheKernelNames) {
+  EXPECT_EQ(errno_name(kErrnoNotSupported), "ENOTSUPP");
 }
 
 TEST(ResultTest, HoldsAValueOrAnError) {

@@ -81,6 +81,12 @@ struct ElfImage {
   Elf64_Shdr sections[3]{};
 };
 
+/// The same with a table of the versions of the symbols, as in a library.
+struct VersionedImage {
+  ElfImage image;
+  Elf64_Shdr versions{};
+};
+
 void describe_symbols(ElfImage& image, std::size_t names, std::size_t symbols) {
   image.sections[1].sh_type = SHT_STRTAB;
   image.sections[1].sh_offset = sizeof image;
@@ -152,6 +158,39 @@ std::string elf_with(std::initializer_list<Symbol> symbols) {
   return elf_of(std::move(names), table);
 }
 
+struct VersionedSymbol {
+  std::uint64_t address;
+  int type;
+  Elf64_Versym version;
+};
+constexpr Elf64_Versym kDefaultVersion = 3;   // memcpy@@GLIBC_2.14
+constexpr Elf64_Versym kOldVersion = 0x8002;  // memcpy@GLIBC_2.2.5
+
+/// A stripped library with several versions of one function.
+std::string library_with(std::string name, const std::vector<VersionedSymbol>& symbols) {
+  std::string names = '\0' + std::move(name);
+  names.resize((names.size() + 8) / 8 * 8);
+  std::string table = bytes_of(Elf64_Sym{});
+  std::string versions = bytes_of(Elf64_Versym{});
+  for (const VersionedSymbol& symbol : symbols) {
+    Elf64_Sym entry = function_at(symbol.address, 1);
+    entry.st_info = static_cast<unsigned char>(ELF64_ST_INFO(STB_GLOBAL, symbol.type));
+    table += bytes_of(entry);
+    versions += bytes_of(symbol.version);
+  }
+  VersionedImage library;
+  describe_file(library.image);
+  describe_symbols(library.image, names.size(), table.size() / sizeof(Elf64_Sym));
+  library.image.header.e_shnum = 4;
+  library.image.sections[1].sh_offset = sizeof library;
+  library.image.sections[2].sh_offset = sizeof library + names.size();
+  library.image.sections[2].sh_type = SHT_DYNSYM;
+  library.versions.sh_type = SHT_GNU_versym;
+  library.versions.sh_offset = sizeof library + names.size() + table.size();
+  library.versions.sh_size = versions.size();
+  return bytes_of(library) + names + table + versions;
+}
+
 TEST(SymbolOffsetTest, IsWhereTheKernelMapsAFunctionOfThisProgramFrom) {
   const Result<std::uint64_t> global =
       symbol_offset(kThisProgram, "pex_global_function_of_this_test");
@@ -197,15 +236,38 @@ TEST(SymbolOffsetTest, IsThatOfTheVersionWithWhichProgramsAreLinked) {
 TEST(SymbolOffsetTest, FailsForAFunctionThatIsChosenWhenAProgramIsLoaded) {
   const test::TempTree tree{
       {"program", elf_with({{"copy", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},
-                            {"length", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},
-                            {"length", kSegmentAddress + 0x10, STB_LOCAL}})}};
+                            {"length", kSegmentAddress + 0x10, STB_LOCAL},
+                            {"length", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC}})}};
 
-  const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "copy");
+  for (const char* symbol : {"copy", "length"}) {
+    const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), symbol);
 
-  ASSERT_FALSE(offset);
-  EXPECT_EQ(offset.error().code, ENOENT);
-  EXPECT_THAT(offset.error().attempted, HasSubstr("decided when a program is loaded"));
-  EXPECT_EQ(*symbol_offset(tree.path("program"), "length"), 0x210U);
+    ASSERT_FALSE(offset) << symbol;
+    EXPECT_EQ(offset.error().code, ENOENT);
+    EXPECT_THAT(offset.error().attempted, HasSubstr("decided when a program is loaded"));
+  }
+}
+
+TEST(SymbolOffsetTest, IsNotThatOfAnOldVersionWhenTheDefaultOneIsChosenWhenAProgramIsLoaded) {
+  const VersionedSymbol old{kSegmentAddress + 0x10, STT_FUNC, kOldVersion};
+  const VersionedSymbol chosen{kSegmentAddress, STT_GNU_IFUNC, kDefaultVersion};
+  for (const auto& symbols : {std::vector{old, chosen}, std::vector{chosen, old}}) {
+    const test::TempTree tree{{"libc.so", library_with("memcpy", symbols)}};
+
+    const Result<std::uint64_t> offset = symbol_offset(tree.path("libc.so"), "memcpy");
+
+    ASSERT_FALSE(offset);
+    EXPECT_EQ(offset.error().code, ENOENT);
+    EXPECT_THAT(offset.error().attempted, HasSubstr("decided when a program is loaded"));
+  }
+}
+
+TEST(SymbolOffsetTest, IsThatOfTheDefaultVersionWhenAnOldOneIsChosenWhenAProgramIsLoaded) {
+  const test::TempTree tree{
+      {"libc.so", library_with("memcpy", {{kSegmentAddress, STT_GNU_IFUNC, kOldVersion},
+                                          {kSegmentAddress + 0x10, STT_FUNC, kDefaultVersion}})}};
+
+  EXPECT_EQ(*symbol_offset(tree.path("libc.so"), "memcpy"), 0x210U);
 }
 
 TEST(SymbolOffsetTest, GoesByTheSegmentThatHoldsTheSymbol) {

@@ -69,6 +69,32 @@ TEST(RequiredLeaderTest, IsNoneForOtherEventsAndOnOtherPmus) {
   EXPECT_FALSE(required_leader(pmus_of("arm_neoverse"), raw(0x8000)));
 }
 
+TEST(RequiredLeaderTest, OfATopDownShareSetsTheModesThatItIsCountedIn) {
+  const auto leader = required_leader(pmus_of("intel_server"), raw(0x8000));
+  ASSERT_TRUE(leader);
+  const perf::EventAttributes slots = raw(0x0400);
+  for (const auto mode :
+       {&perf::EventAttributes::exclude_user, &perf::EventAttributes::exclude_kernel,
+        &perf::EventAttributes::exclude_host, &perf::EventAttributes::exclude_guest}) {
+    perf::EventAttributes share = raw(0x8000);
+    share.*mode = true;
+    perf::EventAttributes same = slots;
+    same.*mode = true;
+
+    EXPECT_FALSE(is_in_its_modes(*leader, slots, share));
+    EXPECT_TRUE(is_in_its_modes(*leader, same, share));
+  }
+}
+
+TEST(RequiredLeaderTest, OfLoadsByLatencyLeavesThemTheirModes) {
+  const auto leader = required_leader(pmus_of("intel_hybrid"), raw(0x01cd));
+  ASSERT_TRUE(leader);
+  perf::EventAttributes loads = raw(0x01cd);
+  loads.exclude_kernel = true;
+
+  EXPECT_TRUE(is_in_its_modes(*leader, raw(0x8203), loads));
+}
+
 TEST(LeadersFirstTest, PutsALeaderWithWhatNeedsItBeforeAllOthers) {
   const OpeningOrder led = leaders_first(
       pmus_of("intel_hybrid"), raw_events({0x8300, 0x01cd, 0x3c, 0x8000, 0x8203, 0x0400}));

@@ -121,6 +121,28 @@ TEST_F(BranchStackTest, KeepsTheErrorOfAnEmptyStackWithItsIndex) {
   EXPECT_EQ(decoded.error().field, "hw_idx");
 }
 
+TEST_F(BranchStackTest, RefusesBytesAfterAnEmptyStackWhoseSizeShowsWhetherItHasAnIndex) {
+  format_.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
+  const Bytes record = RecordEncoder(PERF_RECORD_SAMPLE).u64(0).u64(7).u64(8).record();
+
+  const auto decoded = decode_record(layout_of(format_), record);
+
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().reason, DecodeError::Reason::kLeftOver);
+  EXPECT_EQ(decoded.error().left, 8u);
+}
+
+TEST_F(BranchStackTest, IgnoresBytesAfterAStackWithEntries) {
+  format_.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
+  const Bytes record =
+      RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, test::full_sample(format_)).u64(8).record();
+
+  const auto decoded = decode_record(layout_of(format_), record);
+
+  ASSERT_TRUE(decoded) << describe(decoded.error());
+  EXPECT_EQ(std::get<Sample>(*decoded).branches->hw_index, 7u);
+}
+
 TEST_F(BranchStackTest, HasTheFlagsOfAnEntry) {
   perf_branch_entry kernel{};
   kernel.mispred = 1;

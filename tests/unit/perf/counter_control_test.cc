@@ -407,6 +407,20 @@ TEST_F(CounterControlTest, FiltersATracepointOnce) {
   EXPECT_EQ(again.error().code, EEXIST);
 }
 
+/// Of these the kernel returns numbers that are no errno: EPERM, ENOENT and ESRCH.
+TEST_F(CounterControlTest, RefusesAFilterWithoutItsOtherParenthesisOrQuote) {
+  const OpenCounter event =
+      find_tracepoint(kernel_, [](const CounterControl& tried) { return bool{tried.id()}; });
+  if (!event.fd) GTEST_SKIP() << "this kernel has no tracepoint";
+
+  for (const char* filter : {"common_pid == 1)", "(common_pid == 1", "common_pid == \"1"}) {
+    const Result<> filtered = control(event).set_filter(filter);
+
+    ASSERT_FALSE(filtered) << filter;
+    EXPECT_EQ(filtered.error().code, EINVAL) << filter;
+  }
+}
+
 TEST_F(CounterControlTest, RefusesAFilterOfAnEventThatHasNone) {
   const OpenCounter event = open(page_faults());
 
@@ -766,6 +780,20 @@ TEST_F(OverflowTest, TakesNoSignalWithCodesOfItsOwnForAnOverflow) {
     for (const int code : {POLL_IN, POLL_ERR, POLL_HUP}) {  // SIGTRAP: POLL_HUP is TRAP_PERF
       info.si_code = code;
       EXPECT_FALSE(overflow_of(info)) << signal << ' ' << code;
+    }
+  }
+}
+
+TEST_F(OverflowTest, TakesNoOtherSignalForATrapOfAnEvent) {
+  constexpr int kTrapPerf = 6;
+  constexpr int kCodes[] = {SI_USER, SI_KERNEL, TRAP_BRKPT, TRAP_TRACE, 3, 4, 5, kTrapPerf};
+  siginfo_t info{};
+  for (const int signal : {SIGTRAP, SIGSEGV, kSignal}) {
+    for (const int code : kCodes) {
+      info.si_signo = signal;
+      info.si_code = code;
+      EXPECT_EQ(trap_of(info).has_value(), signal == SIGTRAP && code == kTrapPerf)
+          << signal << ' ' << code;
     }
   }
 }

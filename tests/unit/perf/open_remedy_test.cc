@@ -29,6 +29,18 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   filtered.event.filter = "prev_prio < 100";
   CounterRequest uprobe = request(7, -1);
   uprobe.event.probe = "/bin/sh";
+  CounterRequest uprobe_in_cgroup = uprobe;
+  uprobe_in_cgroup.cgroup_fd = 5;
+  CounterRequest kprobe = request(6, -1);
+  kprobe.event.probe = "do_exit";
+  CounterRequest kprobe_in_cgroup = kprobe;
+  kprobe_in_cgroup.cgroup_fd = 5;
+  CounterRequest in_user_mode = request(PERF_TYPE_BREAKPOINT, -1);
+  in_user_mode.event.exclude_kernel = true;
+  CounterRequest of_kernel = in_user_mode;
+  of_kernel.event.config1 = 0xffffffff81000000;
+  CounterRequest outside_of_guests = hardware;
+  outside_of_guests.event.exclude_guest = true;
   CounterRequest with_config3 = request(11, -1);
   with_config3.event.config3 = 2;
   CounterRequest of_process = hardware;
@@ -50,11 +62,21 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {EINVAL, of_process, "counts whole CPUs only", "manual"},
       {EINVAL, software_of_process, "combination of event and modifiers", "remove the modifiers"},
       {EINVAL, request(PERF_TYPE_BREAKPOINT, -1), "no such breakpoint", "multiple of the length"},
+      {EINVAL, in_user_mode, "no such breakpoint", "for x no length"},
+      {EINVAL, of_kernel, "in user mode only", "modifier u"},
+      {EPERM, of_kernel, "addresses of the kernel", "CAP_SYS_ADMIN"},
       {EINVAL, uprobe, "no probe can be set", "may be traced"},
       {EINVAL, request(PERF_TYPE_TRACEPOINT, -1), "was removed", "loaded again"},
       {EPERM, uprobe, "lockdown", "lockdown"},
       {E2BIG, uprobe, "too long", "another function"},
       {EADDRNOTAVAIL, uprobe, "several functions", "a name of its own"},
+      {EILSEQ, kprobe, "no instruction that can be probed", "the offset of an instruction"},
+      {ENOEXEC, uprobe, "no instruction that can be probed", "the offset of an instruction"},
+      {kErrnoNotSupported, uprobe, "no instruction that can be probed", "offset of an instruction"},
+      {ENOENT, uprobe, "no such file", "a container"},
+      {ENOENT, uprobe_in_cgroup, "no such file", "a container"},
+      {ENOENT, kprobe, "no such function", "kallsyms"},
+      {ENOENT, kprobe_in_cgroup, "module may not be loaded", "load the module"},
       {EACCES, uprobe, "not enough for uprobes", "CAP_SYS_ADMIN"},
       {EPERM, hardware, "seccomp", "allow perf_event_open"},
       {ENOSYS, software, "seccomp", "CONFIG_PERF_EVENTS"},
@@ -65,7 +87,9 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {ENOENT, request(PERF_TYPE_TRACEPOINT, -1), "this kernel has no such event", "remove"},
       {ENOENT, software, "this kernel has no such event", "remove"},
       {ENOENT, software_in_cgroup, "not attached", "cgroup.subtree_control"},
-      {EOPNOTSUPP, hardware, "cannot count", "modifiers"},
+      {EOPNOTSUPP, hardware, "given to virtual machines", "the modifier H"},
+      {EOPNOTSUPP, outside_of_guests, "cannot count", "remove its modifiers"},
+      {EOPNOTSUPP, software, "cannot count", "remove its modifiers"},
       {EINVAL, hardware, "a group that is too large", "manual"},
       {EINVAL, software, "combination of event and modifiers", "remove the modifiers"},
       {EINVAL, filtered, "the filter", "'format'"},
@@ -113,7 +137,8 @@ TEST(OpenRemedyTest, EachEntryHasACauseAndARemedyAndNoneIsInTheOther) {
 }
 
 TEST(CanBeRemediedTest, IsTrueOfRightsAndLimitsAndFalseOfWhatTheMachineLacks) {
-  for (const int code : {EACCES, EPERM, EMFILE, ENFILE, ENOSPC, EBUSY, ENOMEM, ENOSYS, 0}) {
+  for (const int code : {EACCES, EPERM, EMFILE, ENFILE, ENOSPC, EBUSY, ENOMEM, ENOSYS,
+                         kErrnoNotSupported, EILSEQ, 0}) {
     EXPECT_TRUE(can_be_remedied(code)) << code;
   }
   for (const int code : {ENOENT, EOPNOTSUPP, ENODEV, EINVAL, E2BIG}) {

@@ -274,6 +274,30 @@ RC_GTEST_PROP(RecordPropertiesTest, ASampleOfAnyFormatRoundTrips, ()) {
   for (int n = 0; n < 20; ++n) round_trip_a_sample();
 }
 
+/// An empty stack may be without its index, and only the size of the record shows which.
+void add_a_branch_if_there_is_none(EncodedSample& s) {
+  if (!s.branches.empty()) return;
+  s.branches = {{1, 2, 3}};
+  s.branch_counters = {4};
+}
+
+RC_GTEST_PROP(RecordPropertiesTest, BytesAfterASampleAreNoPartOfIt, ()) {
+  const SampleFormat format = any_format();
+  EncodedSample s = any_sample(format);
+  add_a_branch_if_there_is_none(s);
+  const std::vector<std::uint64_t> more = any_words(1 + below(4));
+  const ExactBuffer record(
+      RecordEncoder(PERF_RECORD_SAMPLE).sample(format, s).words(more).record());
+
+  const auto decoded = decode_record(layout_of(format), record.span());
+
+  if (!decoded) RC_FAIL(describe(decoded.error()));
+  const Sample& sample = std::get<Sample>(*decoded);
+  compare_numbers(sample, format, s);
+  compare_arrays(sample, format, s);
+  compare_branches(sample, format, s);
+}
+
 RC_GTEST_PROP(RecordPropertiesTest, TheSampleIdOfAnyFormatRoundTrips, ()) {
   const SampleFormat format = any_format();
   const EncodedSample s = any_sample(format);
@@ -308,11 +332,7 @@ RC_GTEST_PROP(RecordPropertiesTest, AReadingOfAnyFormatRoundTrips, ()) {
 RC_GTEST_PROP(RecordPropertiesTest, EveryTruncationOfASampleIsRefused, ()) {
   const SampleFormat format = any_format();
   EncodedSample s = any_sample(format);
-  // An empty stack without its index is a sample as well.
-  if (s.branches.empty()) {
-    s.branches = {{1, 2, 3}};
-    s.branch_counters = {4};
-  }
+  add_a_branch_if_there_is_none(s);
   const Bytes whole = RecordEncoder(PERF_RECORD_SAMPLE).sample(format, s).record();
   const SampleLayout layout = layout_of(format);
 

@@ -1,7 +1,9 @@
 // Attributes that the real kernel heeds.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,12 +14,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
+#include "perf/counter_control.h"
 #include "perf/record/callchain.h"
 #include "perf/sampling_table.h"
 #include "support/real_events.h"
@@ -81,6 +85,26 @@ TEST_F(SamplingRealTest, SamplesAfterSoManyEvents) {
   event.during(touch_new_memory);
 
   EXPECT_EQ(event.all<Sample>().size(), event.count() / 10);
+}
+
+/// Since Linux 6.3 the events share what is prepared for a sample, in the order of the kernel's
+/// list.
+TEST_F(SamplingRealTest, DecodesSamplesThatHaveRoomForTheFieldsOfAnotherEvent) {
+  SamplingRequest request = page_faults();
+  request.disabled = false;
+  RecordedEvent first{kernel_, request, this_thread()};
+  request.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
+  RecordedEvent longer{kernel_, request, this_thread()};
+  request.sample_type = PERF_SAMPLE_TID;
+  RecordedEvent last{kernel_, request, this_thread()};
+
+  touch_new_memory();
+
+  for (RecordedEvent* event : {&first, &longer, &last}) {
+    const auto samples = event->all<Sample>();
+    EXPECT_GE(samples.size(), kPages);
+    for (const Sample& sample : samples) EXPECT_EQ(sample.task->pid, ::getpid());
+  }
 }
 
 TEST_F(SamplingRealTest, SamplesSoOftenASecond) {
@@ -297,38 +321,123 @@ TEST_F(SamplingRealTest, HasTheRegistersOfUserMode) {
   EXPECT_GT(sample.user_stack->valid, 0U);
 }
 
+// What the handler of SIGTRAP was given.
 volatile sig_atomic_t traps = 0;
-volatile std::uint64_t trap_data = 0;
+volatile sig_atomic_t late_traps = 0;
+OverflowTrap last_trap;
 
-/// siginfo_t of glibc 2.36 has no name for si_perf_data.
-void count_trap(int, siginfo_t* info, void*) {
+void keep_trap(int, siginfo_t* info, void*) {
+  const std::optional<OverflowTrap> trap = trap_of(*info);
+  if (!trap) return;
   traps = traps + 1;
-  std::uint64_t data = 0;
-  std::memcpy(&data, static_cast<const char*>(static_cast<const void*>(info)) + 24, sizeof data);
-  trap_data = data;
+  late_traps = late_traps + (trap->is_late ? 1 : 0);
+  last_trap = *trap;
 }
 
-TEST_F(SamplingRealTest, SendsASignalForEachOverflow) {
-  struct sigaction action {};
-  struct sigaction before {};
-  action.sa_sigaction = count_trap;
-  action.sa_flags = SA_SIGINFO;
-  ::sigaction(SIGTRAP, &action, &before);
-  SamplingRequest request = page_faults();
-  request.sigtrap = request.remove_on_exec = true;
-  request.sig_data = 0x0123456789abcdef;
-  const auto event = open_sampling(kernel_, request, this_thread());
-  ASSERT_TRUE(event) << describe(event.error());
-  NewMemory memory{5};
-  traps = 0;
+/// An event that sends SIGTRAP to this thread, with keep_trap() as its handler meanwhile.
+class TrappingEvent {
+ public:
+  TrappingEvent(PerfKernel& kernel, SamplingRequest request, const EventTarget& target)
+      : kernel_(kernel) {
+    struct sigaction action {};
+    action.sa_sigaction = keep_trap;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(SIGTRAP, &action, &before_);
+    traps = 0;
+    late_traps = 0;
+    last_trap = {};
+    request.sigtrap = request.remove_on_exec = true;
+    auto opened = open_sampling(kernel, request, target);
+    EXPECT_TRUE(opened) << describe(opened.error());
+    if (opened) event_ = *std::move(opened);
+  }
+  ~TrappingEvent() { ::sigaction(SIGTRAP, &before_, nullptr); }
+  TrappingEvent(const TrappingEvent&) = delete;
+  TrappingEvent& operator=(const TrappingEvent&) = delete;
 
-  (void)kernel_.control(event->fd.get(), EventControl::kEnable, 0);
-  memory.touch();
-  (void)kernel_.control(event->fd.get(), EventControl::kDisable, 0);
-  ::sigaction(SIGTRAP, &before, nullptr);
+  template <typename Work>
+  void during(Work work) {
+    (void)kernel_.control(event_.fd.get(), EventControl::kEnable, 0);
+    work();
+    (void)kernel_.control(event_.fd.get(), EventControl::kDisable, 0);
+  }
+  const OpenCounter& event() const { return event_; }
+
+ private:
+  PerfKernel& kernel_;
+  OpenCounter event_;
+  struct sigaction before_ {};
+};
+
+TEST_F(SamplingRealTest, SendsASignalForEachOverflow) {
+  SamplingRequest request = page_faults();
+  request.sig_data = 0x0123456789abcdef;
+  TrappingEvent event{kernel_, request, this_thread()};
+  NewMemory memory{5};
+
+  event.during([&] { memory.touch(); });
 
   EXPECT_GE(traps, 5);
-  EXPECT_EQ(trap_data, request.sig_data);
+  EXPECT_EQ(late_traps, 0);
+  EXPECT_EQ(last_trap.data, static_cast<unsigned long>(request.sig_data));
+  EXPECT_EQ(last_trap.type, std::uint32_t{PERF_TYPE_SOFTWARE});
+  EXPECT_NE(last_trap.address, 0U);
+}
+
+TEST_F(SamplingRealTest, SignalsWhichAddressWasAccessed) {
+  static volatile int watched = 0;
+  const auto address = reinterpret_cast<std::uintptr_t>(&watched);
+  SamplingRequest request = page_faults();
+  request.event = {.type = PERF_TYPE_BREAKPOINT,
+                   .config1 = address,
+                   .config2 = sizeof watched,
+                   .breakpoint = HW_BREAKPOINT_W,
+                   .exclude_kernel = true};
+  const auto possible = open_sampling(kernel_, request, this_thread());
+  if (!possible) GTEST_SKIP() << "no breakpoint can be set: " << describe(possible.error());
+  TrappingEvent event{kernel_, request, this_thread()};
+
+  event.during([&] { watched = 1; });
+
+  EXPECT_EQ(traps, 1);
+  EXPECT_EQ(last_trap, (OverflowTrap{.type = PERF_TYPE_BREAKPOINT, .address = address}));
+}
+
+TEST_F(SamplingRealTest, SendsOneSignalForAllOverflowsInASystemCall) {
+  SamplingRequest request = page_faults();
+  request.event.exclude_kernel = false;
+  TrappingEvent event{kernel_, request, this_thread()};
+  constexpr std::size_t kRead = 5;
+  NewMemory memory{kRead};
+  const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+  ssize_t bytes = 0;
+
+  event.during([&] { bytes = ::read(zeros.get(), memory.data(), kRead * ::getpagesize()); });
+
+  EXPECT_EQ(bytes, static_cast<ssize_t>(kRead * ::getpagesize()));
+  EXPECT_GE(count_of(event.event()), kRead);
+  EXPECT_GE(traps, 1);
+  EXPECT_LT(static_cast<std::size_t>(traps), kRead);
+}
+
+TEST_F(SamplingRealTest, SendsOneLateSignalForAllOverflowsWhileItIsBlocked) {
+  if (host::running_kernel() < host::KernelVersion{5, 19, 0}) {
+    GTEST_SKIP() << "older kernels than Linux 5.19 end a process that blocks SIGTRAP";
+  }
+  TrappingEvent event{kernel_, page_faults(), this_thread()};
+  NewMemory memory{5};
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGTRAP);
+
+  ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  event.during([&] { memory.touch(); });
+  const int while_blocked = traps;
+  ::pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);
+
+  EXPECT_EQ(while_blocked, 0);
+  EXPECT_EQ(traps, 1);
+  EXPECT_EQ(late_traps, 1);
 }
 
 TEST_F(SamplingRealTest, RefusesSignalsWithoutAThread) {

@@ -374,7 +374,7 @@ const Refusal kRefusals[] = {
     {"remove and enable", [](SamplingRequest& r) { r.remove_on_exec = r.enable_on_exec = true; }},
     {"handler", [](SamplingRequest& r) { r.sigtrap = true; }},
     {"sig_data", [](SamplingRequest& r) { r.sig_data = 1; }},
-    {"mmap2", [](SamplingRequest& r) { r.mmap2 = true; }},
+    {"while another event has mmap", [](SamplingRequest& r) { r.mmap2 = true; }},
     {"build id", [](SamplingRequest& r) { r.mmap = r.build_id = true; }},
     {"comm_exec", [](SamplingRequest& r) { r.comm_exec = true; }},
     {"pause and resume", [](SamplingRequest& r) { r.aux_pause = r.aux_resume = true; }},

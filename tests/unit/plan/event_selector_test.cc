@@ -577,6 +577,32 @@ TEST(EventSelectorTest, ReportsWhereSlotsAreMissing) {
   EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
 }
 
+/// All of them are counted in the modes of the one that starts the counter.
+TEST(EventSelectorTest, RefusesTopDownEventsInOtherModesThanThoseOfTheirSlots) {
+  const auto plan = plan_on("intel_server",
+                            group_of("cpu/slots/u, cpu/topdown-retiring/u, cpu/topdown-be-bound/, "
+                                     "cpu/topdown-bad-spec/k"));
+
+  EXPECT_THAT(errors_of(plan), IsEmpty());
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(HasSubstr("cpu/topdown-be-bound/, cpu/topdown-bad-spec/k: c.yaml:2:5: "
+                                    "groups[0]: it is counted in the modes of 'cpu/slots/u'")));
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 2U);
+}
+
+TEST(EventSelectorTest, LeavesOutWhatTheKernelRefusesForGood) {
+  for (const int code : {EADDRNOTAVAIL, EILSEQ, ENOEXEC, EIO, kErrnoNotSupported}) {
+    test::ScriptedKernel kernel;
+    kernel.refuse("branches", code);
+
+    const auto plan = plan_on("", group_of("branches, cycles"), kernel);
+
+    ASSERT_EQ(plan.events.size(), 2U);
+    EXPECT_FALSE(plan.events[0].available) << errno_name(code);
+    EXPECT_EQ(plan.events[0].reason.code, code);
+  }
+}
+
 TEST(EventSelectorTest, BlamesTheLeaderThatCannotBeCounted) {
   test::ScriptedKernel kernel;
   kernel.refuse("type4:0x400", EBUSY);
