@@ -167,9 +167,10 @@ void Collector::watch() {
 /// while it owns the round or joins continues elsewhere.
 void Collector::check_progress() {
   shared_->alarm->expire_after(late_after_);
+  const std::uint32_t round = round_;
   if (shared_->latch.is_waiting()) {
     const bool is_enough = anyone_has_arrived() || shared_->stopping;
-    if (!anyone_progresses() && is_enough && shared_->latch.close()) finish();
+    if (!anyone_progresses(round) && is_enough && shared_->latch.close(round)) finish();
     return;
   }
   if (Worker* owner = owner_) owner->move_off_cpu();
@@ -178,10 +179,10 @@ void Collector::check_progress() {
   }
 }
 
-bool Collector::anyone_progresses() {
+bool Collector::anyone_progresses(std::uint32_t round) {
   bool anyone = false;
   for (Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
-    if (worker->is_at_work_in(round_)) anyone = worker->has_made_progress() || anyone;
+    if (worker->is_at_work_in(round)) anyone = worker->has_made_progress() || anyone;
   }
   return anyone;
 }
@@ -228,7 +229,7 @@ void Collector::apply_changes() {
   auto models = std::make_shared<EventModels>(*models_);
   models->change(*plan_, places);
   models_ = std::move(models);
-  sums_.change(plan_);
+  sums_.change(plan_, joined_.get());
   starts_.change(places, std::chrono::system_clock::now());
   tracker_.change(std::move(*changes));
 }
@@ -243,7 +244,8 @@ void Collector::lead() {
                        std::exchange(feedback_.lacks_names, false));
   const auto round =
       is_reconciliation() ? TargetTracker::Round::kReconciliation : TargetTracker::Round::kPoll;
-  const auto before = std::exchange(targets_, tracker_.update(started_, report_, round));
+  const auto before =
+      std::exchange(targets_, tracker_.update(started_, report_, round, all_took_part_));
   descriptor_ = tracker_.descriptor();
   if (is_reconciliation() && targets_ == before && all_are_reconciled()) {
     return finish_reconciliation();
@@ -288,10 +290,14 @@ void Collector::dispatch() {
   bool any_online = none_online_;
   for (const auto& worker : workers_) {
     worker->set_online(targets_->cpus->is_online(worker->cpu()));
-    if (worker->is_late()) continue;
+    if (worker->is_late()) {
+      worker->miss_round();
+      continue;
+    }
     free.push_back(worker.get());
     any_online = any_online || worker->is_online();
   }
+  all_took_part_ = free.size() == workers_.size();
   shared_->latch.start(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
     worker->begin(round_, {targets_, models_, is_reconciliation(), is_paused_}, started_);
@@ -305,6 +311,8 @@ void Collector::dispatch() {
 
 void Collector::finish() {
   take_results();
+  all_took_part_ = all_took_part_ && std::none_of(workers_.begin(), workers_.end(),
+                                                  [](const auto& each) { return each->is_late(); });
   report_late_cpus();
   report_.cgroups_missed += std::exchange(feedback_.unopened, {}).size();
   is_reconciliation() ? finish_reconciliation() : join_parts();

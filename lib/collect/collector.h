@@ -120,7 +120,7 @@ class Collector {
   // Belongs to the watching thread.
   void watch();
   void check_progress();
-  bool anyone_progresses();
+  bool anyone_progresses(std::uint32_t round);
   bool anyone_has_arrived() const;
 
   // Belongs to the owner of the round.
@@ -158,6 +158,7 @@ class Collector {
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll
   Clock::time_point started_;
+  bool all_took_part_ = true;  ///< in the last round, in time
   Done done_;
   std::function<void()> reconciled_;
 

@@ -81,8 +81,9 @@ struct Knowledge {
   bool has_any_part() const { return (counted || !wanted) && (was_on_pmu || !lacks_the_pmu); }
 };
 
-/// A target that a late CPU has not opened yet: a sum would lack it.
+/// A target that a late CPU has not opened yet, or has missed: a sum would lack it.
 constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
+constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
 constexpr GroupState kNotHere{};
 
 void add_state(GroupRow& row, Knowledge& known, const GroupState& state) {
@@ -150,7 +151,9 @@ class Joining::Part {
 
   void add_cpu(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group) const {
     const GroupPart& part = totals_->of_cpu(group);
-    if (!part.is_known) return add_state(table.rows[row], known, unopened(plan_->cpu, group));
+    if (!part.is_known) {
+      return add_state(table.rows[row], known, unknown(plan_->cpu, group, kUnopened));
+    }
     add_totals(table, row, part.totals, 0);
     add_state(table.rows[row], known, part.states[0]);
   }
@@ -162,7 +165,7 @@ class Joining::Part {
     if (place == kUnknown || !part.is_known) {
       const bool is_there = targets_->cgroups[target].is_counted();
       return add_state(table.rows[row], known,
-                       is_there ? unopened(plan_->cgroup, group) : kNotHere);
+                       unknown(plan_->cgroup, group, is_there ? kUnopened : kMissed));
     }
     add_totals(table, row, part.totals, place);
     add_state(table.rows[row], known, part.states[place]);
@@ -171,12 +174,14 @@ class Joining::Part {
  private:
   static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 
-  const GroupState& unopened(const ScopePlan& scope, std::size_t group) const {
+  /// Of a group at a target that is not in the totals: `state`, where it is counted on this CPU.
+  const GroupState& unknown(const ScopePlan& scope, std::size_t group,
+                            const GroupState& state) const {
     const MachineCpus& cpus = *targets_->cpus;
     const GroupPlan& plan = scope.groups[group];
     const bool is_wanted =
         cpus.is_online(cpu()) && cpus.counts_on(plan.pmu, cpu(), plan.left_out_cpus);
-    return is_wanted ? kUnopened : kNotHere;
+    return is_wanted ? state : kNotHere;
   }
 
   const CpuTotals* totals_;

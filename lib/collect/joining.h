@@ -14,9 +14,9 @@
 namespace pex::collect {
 
 /// Joins the totals of all CPUs, by rising CPU, to the published totals of `targets`. Those of a
-/// late CPU are from an earlier poll: they stand still, and a target that it has not opened yet
-/// leaves the row without a value. A row's value is known if no CPU fails to count or to read it,
-/// and
+/// late CPU are from an earlier poll: they stand still, and a target that it has not opened yet, or
+/// that has ended meanwhile, leaves the row without a value. A row's value is known if no CPU fails
+/// to count or to read it, and
 ///   - in scope cpu each of its CPUs has had the PMU, and none has been without it for more than
 ///     estimate::kMaxImputed: the row is as good as the worst of them. A CPU that appears when the
 ///     others are counted already joins once it has had the PMU, and must have had it within that

@@ -86,8 +86,8 @@ void PollCycle::Scope::rearrange(std::span<const std::size_t> places) {
   targets = places.size();
 }
 
-/// Manual rotation begins again: it knows groups by their places. Returns how many open groups were
-/// left behind, to be closed.
+/// Manual rotation goes on: the time for which its groups were stopped is in none of their readings
+/// yet. Returns how many open groups were left behind, to be closed.
 std::size_t PollCycle::Scope::change(const ScopePlan& to, std::span<const std::size_t> places,
                                      CounterSource& source, int cpu) {
   std::vector<TargetGroups> before = std::exchange(groups, {});
@@ -99,10 +99,8 @@ std::size_t PollCycle::Scope::change(const ScopePlan& to, std::span<const std::s
     }
     groups.emplace_back(std::move(before[places[group]])).use(to.groups[group]);
   }
-  for (std::size_t target = 0; target < rotations.size(); ++target) {
-    if (rotations[target].is_manual()) rotations[target].leave_to_kernel(groups, target);
-  }
-  rotations.assign(may_starve ? targets : 0, {});
+  for (Rotation& rotation : rotations) rotation.follow(places);
+  rotations.resize(may_starve ? targets : 0);
   plan = &to;
   opening_order = collect::opening_order(to, cpu);
   std::size_t closed = 0;
@@ -219,7 +217,7 @@ void PollCycle::close_and_open(const EventModels& models, Outcome& outcome) {
   });
   account_cpu_offline(outcome.report);
   is_reconciled_ = true;
-  each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, outcome); });
+  each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, models, outcome); });
 }
 
 /// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
@@ -288,6 +286,16 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
                                         std::span(increments_).first(group.plan().estimated()),
                                         update_.kernel_mistimes, update_.has_learned};
   group.advance_to(target, reading_, read, learning, report);
+}
+
+/// As another group is opened, or this one closed. Open events are those of the poll's own
+/// readings.
+void PollCycle::collect_in_addition(Scope& scope, std::size_t target, std::size_t index,
+                                    Reading which, const EventModels& models, PollReport& report) {
+  PollReport of_group;
+  collect_group(scope, target, index, which, models, of_group);
+  of_group.now.open_events = 0;
+  report.merge(of_group);
 }
 
 void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
@@ -380,6 +388,7 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
   online_ = targets_->cpus->is_online(cpu_);
   find_wanted(cpu_scope_);
   find_wanted(cgroup_scope_);
+  if (has_missed_targets_) note_missed(places, feedback);
 }
 
 void PollCycle::note_handle(const TargetGroups& group, std::size_t target) {
@@ -408,13 +417,29 @@ void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cg
   }
 }
 
-/// The groups that are counted on this CPU: those of its PMUs, while it is online.
+/// New targets that have ended: this CPU lacks what they did on it.
+void PollCycle::note_missed(std::span<const std::size_t> places, PollFeedback& feedback) {
+  for (std::size_t target = 0; target < places.size(); ++target) {
+    const CgroupTarget& of = targets_->cgroups[target];
+    if (places[target] != kNewPlace || of.cgroup) continue;
+    for (TargetGroups& group : cgroup_scope_.groups) {
+      if (!is_counted_here(group.plan())) continue;
+      group.mark_missed(target);
+      feedback.unopened.insert(of.series);
+    }
+  }
+}
+
+/// Groups are counted on the CPUs of their PMUs, while those are online.
+bool PollCycle::is_counted_here(const GroupPlan& group) const {
+  return online_ && targets_->cpus->counts_on(group.pmu, cpu_, group.left_out_cpus);
+}
+
 void PollCycle::find_wanted(Scope& scope) {
   for (TargetGroups& group : scope.groups) {
-    const bool is_counted_here =
-        online_ && targets_->cpus->counts_on(group.plan().pmu, cpu_, group.plan().left_out_cpus);
+    const bool is_here = is_counted_here(group.plan());
     for (std::size_t target = 0; target < scope.targets; ++target) {
-      group.set_wanted(target, is_counted_here && !is_uncounted(scope, target));
+      group.set_wanted(target, is_here && !is_uncounted(scope, target));
     }
   }
 }
@@ -428,19 +453,17 @@ void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& 
                                      opens_again_ || group.cgroup(target) != now);
   };
   if (std::none_of(scope.groups.begin(), scope.groups.end(), goes)) return;
-  PollReport last_words;
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     if (!goes(scope.groups[index])) continue;
-    collect_group(scope, target, index, Reading::kLast, models, last_words);
+    collect_in_addition(scope, target, index, Reading::kLast, models, report);
   }
-  last_words.now.open_events = 0;
-  report.merge(last_words);
   for (TargetGroups& group : scope.groups) {
     if (goes(group)) group.close(target, report);
   }
 }
 
-void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
+void PollCycle::open_new(Scope& scope, std::size_t target, const EventModels& models,
+                         Outcome& outcome) {
   if (is_uncounted(scope, target)) return;  // if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
     TargetGroups& group = scope.groups[index];
@@ -453,7 +476,8 @@ void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
       }
       is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
       if (group.is_open(target)) {
-        group.set_opened_at(target, time_on_cpu(scope, group.plan(), target));
+        const auto on_cpu = read_time_on_cpu(scope, group.plan(), target, models, outcome.report);
+        group.set_opened_at(target, on_cpu);
       }
       if (!is_of_cpu(scope)) note_handle(group, target);
     } else {
@@ -462,14 +486,20 @@ void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
   }
 }
 
-/// As always_on() has it at each reading.
-std::optional<std::chrono::nanoseconds> PollCycle::time_on_cpu(const Scope& scope,
-                                                               const GroupPlan& plan,
-                                                               std::size_t target) const {
-  if (plan.auxiliary.always_on) {
-    return scope.groups[*plan.auxiliary.always_on].totals().times(target).enabled;
+/// As always_on() has it at each reading. It is read now, as the group was not there before, and
+/// may be stopped or without its place on the PMU when it is first read.
+std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope,
+                                                                    const GroupPlan& plan,
+                                                                    std::size_t target,
+                                                                    const EventModels& models,
+                                                                    PollReport& report) {
+  const std::optional<std::size_t> always_on = plan.auxiliary.always_on;
+  if (!always_on) return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
+  const TargetGroups& clock = scope.groups[*always_on];
+  if (clock.is_open(target)) {
+    collect_in_addition(scope, target, *always_on, Reading::kOneOfMany, models, report);
   }
-  return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
+  return clock.totals().times(target).enabled;
 }
 
 }  // namespace pex::collect

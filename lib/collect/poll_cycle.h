@@ -82,6 +82,10 @@ class PollCycle {
   /// again. Their time meanwhile is enabled, without the PMU.
   void set_paused(bool paused) { is_paused_ = paused; }
 
+  /// Whether it was given no targets for some time before the next run() or reconcile(), because
+  /// its CPU was late: cgroups that came and ended meanwhile were never open here.
+  void set_missed_targets(bool missed) { has_missed_targets_ = missed; }
+
   int cpu() const { return cpu_; }
 
   /// Identifies the cycle and its arrangement of targets: no other cycle ever has the same number,
@@ -137,6 +141,7 @@ class PollCycle {
   void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
   void note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
                      PollFeedback& feedback);
+  void note_missed(std::span<const std::size_t> places, PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
   bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
@@ -144,17 +149,22 @@ class PollCycle {
   void resume_groups(std::chrono::nanoseconds now, PollReport& report);
   void find_due();
   void note_handle(const TargetGroups& group, std::size_t target);
+  bool is_counted_here(const GroupPlan& group) const;
   void find_wanted(Scope& scope);
   void close_and_open(const EventModels& models, Outcome& outcome);
   void detect_cpu_offline(PollReport& report);
   void account_cpu_offline(PollReport& report);
   void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
-  void open_new(Scope& scope, std::size_t target, Outcome& outcome);
-  std::optional<std::chrono::nanoseconds> time_on_cpu(const Scope& scope, const GroupPlan& plan,
-                                                      std::size_t target) const;
+  void open_new(Scope& scope, std::size_t target, const EventModels& models, Outcome& outcome);
+  std::optional<std::chrono::nanoseconds> read_time_on_cpu(Scope& scope, const GroupPlan& plan,
+                                                           std::size_t target,
+                                                           const EventModels& models,
+                                                           PollReport& report);
   void collect(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
   void collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                      const EventModels& models, PollReport& report);
+  void collect_in_addition(Scope& scope, std::size_t target, std::size_t index, Reading which,
+                           const EventModels& models, PollReport& report);
   void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
   void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
 
@@ -175,6 +185,7 @@ class PollCycle {
   std::vector<estimate::EventIncrement> increments_;
   bool is_reconciled_ = false;
   bool is_paused_ = false;
+  bool has_missed_targets_ = false;
   bool online_ = false;
   bool opens_again_ = false;  ///< the source counts in another way from this round on
   std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call

@@ -63,6 +63,12 @@ void Rotation::next(std::span<TargetGroups> groups, std::size_t target) {
   ++steps_;
 }
 
+/// If the enabled group is gone, the next advance() enables another one.
+void Rotation::follow(std::span<const std::size_t> places) {
+  const auto now = std::find(places.begin(), places.end(), current_);
+  current_ = now == places.end() ? 0 : static_cast<std::uint32_t>(now - places.begin());
+}
+
 void Rotation::leave_to_kernel(std::span<TargetGroups> groups, std::size_t target) {
   for (TargetGroups& group : groups) {
     group.set_rotated(target, false);

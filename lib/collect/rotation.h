@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -19,6 +20,9 @@ class Rotation {
 
   /// Called after all `groups` of this `target` have been read.
   void advance(std::span<TargetGroups> groups, std::size_t target);
+  /// The groups are those of another plan from now on: `places` has the place that each had before,
+  /// or kNewPlace.
+  void follow(std::span<const std::size_t> places);
   /// Enables all groups: the kernel rotates again.
   void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 

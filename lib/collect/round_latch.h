@@ -32,11 +32,12 @@ class RoundLatch {
   }
   /// Released, and some workers have not arrived.
   bool is_waiting() const { return is_waiting(state_); }
-  /// Ends the wait for those that have not arrived. True if the caller owns the round now.
-  bool close() {
+  /// Ends the wait of `round` for those that have not arrived. True if the caller owns the round
+  /// now. False in another round: what the caller knows is not of that.
+  bool close(std::uint32_t round) {
     std::uint64_t now = state_;
     do {
-      if (!is_waiting(now)) return false;
+      if ((now & kRound) != of(round) || !is_waiting(now)) return false;
     } while (!state_.compare_exchange_weak(now, now & kRound));
     return true;
   }

@@ -101,7 +101,7 @@ class TargetGroups {
   /// A poll begins: counts down the wait after a failure. Called before open().
   void begin_poll();
 
-  /// Its cgroup disappeared before it was open: sums lack its counts.
+  /// Its cgroup disappeared before it was open: sums lack its counts until it is opened again.
   void mark_missed(std::size_t target) {
     slots_[target].has_missed = true;
     changed_.add(target);

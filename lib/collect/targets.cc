@@ -10,6 +10,8 @@
 namespace pex::collect {
 namespace {
 
+constexpr std::chrono::minutes kWaitsForLateCpu{1};
+
 constexpr std::string_view kUnwatched =
     "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is "
     "read at each poll";
@@ -91,9 +93,10 @@ void TargetTracker::change_groups(const PlanChange& places) {
 }
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
-                                                       Round round) {
+                                                       Round round, bool was_whole) {
+  bool has_read = false;
   if (std::exchange(snapshot_follows_, round == Round::kPoll)) {
-    unread_.clear();
+    has_read = forget_read(now, was_whole);
     has_polled_ = true;
   }
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
@@ -108,7 +111,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   report_left_out(*found, room, report);
   report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
-      !may_admit(now) && !any_expired(now) && !(has_surplus_ && unread_.empty())) {
+      !may_admit(now) && !any_expired(now) && !(has_surplus_ && has_read)) {
     return with_names(std::move(names));
   }
   auto next = std::make_shared<TargetSet>();
@@ -293,6 +296,14 @@ bool TargetTracker::may_admit(Clock::time_point now) const {
 bool TargetTracker::is_expired(std::uint64_t series, Clock::time_point gone,
                                Clock::time_point now) const {
   return now - gone >= cgroups_.linger && !unread_.contains(series);
+}
+
+/// After a snapshot. Returns whether any series may be dropped now. One that waits for a late CPU
+/// is kept for a bounded time: there may be no room for another.
+bool TargetTracker::forget_read(Clock::time_point now, bool was_whole) {
+  return std::erase_if(unread_, [&](std::uint64_t series) {
+           return was_whole || now - gone_.at(series) > kWaitsForLateCpu;
+         }) > 0;
 }
 
 bool TargetTracker::any_expired(Clock::time_point now) const {

@@ -105,10 +105,11 @@ class TargetTracker {
   /// The current targets: the same object as before if nothing has changed. If the CPUs or the
   /// cgroups cannot be read, the previous ones stay; each failure is reported separately.
   ///
-  /// One that has ended is a target at least until a snapshot has followed, which has its last
-  /// reading. New ones wait if there is no room for their series as well.
+  /// One that has ended is a target at least until a snapshot has followed that has its last
+  /// readings on all CPUs, or for a minute if a CPU hangs. `was_whole`: no CPU was late in the
+  /// round of the last update. New ones wait if there is no room for their series as well.
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report,
-                                          Round round = Round::kPoll);
+                                          Round round = Round::kPoll, bool was_whole = true);
 
   /// From the next update() on: all targets are described again, and as many as fit are kept.
   void change(Changes changes);
@@ -146,6 +147,7 @@ class TargetTracker {
   void change_groups(const PlanChange& places);
   bool is_expired(std::uint64_t series, Clock::time_point gone, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
+  bool forget_read(Clock::time_point now, bool was_whole);
   void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
                        PollReport& report);
   void report_skipped(PollReport& report) const;
@@ -171,7 +173,8 @@ class TargetTracker {
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
-  std::unordered_set<std::uint64_t> unread_;  ///< those of them that ended after the last snapshot
+  std::unordered_set<std::uint64_t> unread_;  ///< those of them whose last reading on some CPU is
+                                              ///< in no snapshot yet
   bool snapshot_follows_ = false;             ///< the last update
   bool has_polled_ = false;                   ///< a snapshot has followed
   bool holds_left_out_ = false;               ///< cgroups that were left out are to be reported

@@ -57,6 +57,7 @@ void Worker::begin(std::uint32_t round, Order order, Clock::time_point now) {
   stays_off_ = stays_off_until_.has_value();
   order_ = std::move(order);
   plans_to_use_ = std::exchange(plans_since_, {});
+  has_missed_rounds_ = std::exchange(misses_rounds_, false);
   round_ = round;
   seen_progress_ = progress();
   is_at_work_.store(true, std::memory_order_release);
@@ -146,6 +147,7 @@ void Worker::do_part() {
     left_.use(plan);
   }
   cycle_->set_paused(order_.is_paused);
+  cycle_->set_missed_targets(has_missed_rounds_);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
                                       : cycle_->run(order_.targets, *order_.models);
   outcome_.report.groups_closed += closed;

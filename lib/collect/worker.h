@@ -83,6 +83,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   /// Gives it the round, to lead it.
   void lead();
+  /// It has no part of this round, as it is late.
+  void miss_round() { misses_rounds_ = true; }
   /// Its part of this round. At `now` it may return to a CPU where it was late.
   void begin(std::uint32_t round, Order order, Clock::time_point now);
   /// Does its part for it, if it has no thread.
@@ -141,6 +143,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   Order order_;
   Plans plans_to_use_;              ///< before that
   bool stays_off_ = false;          ///< off its CPU, where it was late
+  bool has_missed_rounds_ = false;  ///< since its part before
   std::optional<PollCycle> cycle_;  ///< destroyed once it has ended
   PollCycle::Outcome outcome_;      ///< of its last part
   CpuTotals left_;                  ///< after its last poll
@@ -155,6 +158,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;
+  bool misses_rounds_ = false;  ///< since its last part
   std::optional<Clock::time_point> stays_off_until_;
 };
 

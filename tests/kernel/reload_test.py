@@ -87,6 +87,32 @@ class ReloadUnderLoadTest(unittest.TestCase):
         self.assertEqual(self.daemons[0].lines("error"), [])
 
 
+class AddedSumTest(unittest.TestCase):
+    SUM = "perf_all_minor_faults_total"
+
+    def test_the_first_sum_begins_without_what_was_counted_before(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("reload"))
+        cgroup = tree.make("work")
+        work = self.enterContext(harness.touches_pages(tree, cgroup))
+        daemon = self.enterContext(harness.Daemon(config_of(tree)))
+        daemon.scrape_when("faults", lambda scrape: scrape.has(METRICS[1], cgroup=cgroup) and
+                           scrape.value(METRICS[1], cgroup=cgroup) > 1000)
+        work.stop()
+        before = daemon.scrape_after_polls().value(METRICS[1], cgroup=cgroup)
+
+        daemon.write_config(config_of(tree, {"cgroups": "sums: [{name: all, by: [], zero_for: 0s}]"}))
+        daemon.send(signal.SIGHUP)
+        added = daemon.scrape_when("the sum", lambda scrape: scrape.has(self.SUM))
+        work.go_on()
+        daemon.scrape_when("more faults", lambda scrape: scrape.value(self.SUM) > 1000)
+        work.stop()
+        after = daemon.scrape_after_polls()
+
+        self.assertEqual(added.value(self.SUM), 0)
+        self.assertEqual(after.value(self.SUM), after.value(METRICS[1], cgroup=cgroup) - before)
+
+
 class ChangedGroupTest(unittest.TestCase):
     """Each reload changes one event of one group; now and then also the patterns of cgroups. The
     counters of the group that stays are those of an exporter that was never reloaded."""

@@ -146,6 +146,14 @@ class LabelSums::Totals {
       }
     }
   }
+  void add(const Snapshot& snapshot, std::size_t row) {
+    for (std::size_t group = 0; group < groups(); ++group) {
+      times(group).add(snapshot.cgroup[group].rows[row].times);
+      for (std::size_t event = 0; event < events(group); ++event) {
+        total(group, event).add(snapshot.cgroup[group].total(row, event));
+      }
+    }
+  }
   /// No value falls below 0.
   void subtract(const Totals& less) {
     for (std::size_t group = 0; group < groups(); ++group) {
@@ -208,6 +216,7 @@ struct LabelSums::Sum {
   Clock::time_point last_member;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
   std::size_t cgroups = 0;
+  bool is_new = true;  ///< published as 0
 };
 
 /// A target.
@@ -250,7 +259,8 @@ struct LabelSums::Member {
   bool is_new = true;           ///< in no snapshot before
   bool is_whole = true;         ///< counted on all CPUs, by all groups
   bool was_whole = true;        ///< the same, in the snapshot before
-  bool begins = false;          ///< it has counts, of which some inner ones may not be a part
+  bool lingers = false;         ///< it was not counted in the snapshot before either
+  bool begins = false;          ///< what inner ones count may not be a part of what it counts
   bool has_inner_ones = false;  ///< other targets
   Totals totals;                ///< that were added
   std::vector<Place> places;
@@ -265,49 +275,82 @@ LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
 
 LabelSums::~LabelSums() = default;
 
-void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
+void LabelSums::change(std::shared_ptr<const CountingPlan> plan, const Snapshot* last) {
   const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
-  std::vector<Sums> sums_before = std::exchange(sums_, std::vector<Sums>(plan_->sums.size()));
-  std::vector<std::optional<std::size_t>> places(plan_->sums.size());  // in those before
-  for (std::size_t number = 0; number < sums_.size(); ++number) {
-    const SumPlan& now = plan_->sums[number];
-    const auto same =
-        std::find_if(before->sums.begin(), before->sums.end(), [&](const SumPlan& each) {
-          return each.name == now.name &&
-                 std::is_permutation(each.labels.begin(), each.labels.end(), now.labels.begin(),
-                                     now.labels.end());
-        });
-    if (same == before->sums.end()) continue;
-    places[number] = static_cast<std::size_t>(same - before->sums.begin());
-    Sums& sums = sums_before[*places[number]];
-    while (!sums.empty()) {  // each stays where it is
-      auto sum = sums.extract(sums.begin());
-      sum.key() = in_order_of(now.labels, same->labels, std::move(sum.key()));
-      sums_[number].insert(std::move(sum));
-    }
-  }
+  const Places places = keep_sums(*before);
   const PlanChange groups = change_of(*before, *plan_);
   for (Sums& sums : sums_) {
     for (auto& [values, sum] : sums) sum.change(*plan_, groups.cgroup);
   }
-  for (Member& member : members_) {
-    member.totals.change(*plan_, groups.cgroup);
-    std::vector<Member::Place> moved(sums_.size());
-    for (std::size_t number = 0; number < moved.size(); ++number) {
-      if (!places[number]) {  // it begins now, and so not with what was counted before
-        moved[number].is_counted = true;
-        continue;
-      }
-      moved[number] = std::move(member.places[*places[number]]);
-      for (auto& [sum, added] : moved[number].inside) added.change(*plan_, groups.cgroup);
-    }
-    member.places = std::move(moved);
+  if (plan_->sums.empty()) {
+    members_.clear();  // nobody brings them up to date
+  } else if (before->sums.empty() && last != nullptr) {
+    begin_after(*last, *before);
   }
+  change_members(places, groups.cgroup);
   *more_ = Totals(*plan_);
   for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);
   left_out_.assign(sums_.size(), 0);
   targets_ = nullptr;  // all are looked for again
   ++layout_;
+}
+
+/// Those that the plan still has; each stays where it is in memory, as members refer to it.
+LabelSums::Places LabelSums::keep_sums(const CountingPlan& before) {
+  std::vector<Sums> sums_before = std::exchange(sums_, std::vector<Sums>(plan_->sums.size()));
+  Places places(plan_->sums.size());
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const SumPlan& now = plan_->sums[number];
+    const auto same = std::find_if(before.sums.begin(), before.sums.end(), [&](const auto& each) {
+      return each.name == now.name && std::is_permutation(each.labels.begin(), each.labels.end(),
+                                                          now.labels.begin(), now.labels.end());
+    });
+    if (same == before.sums.end()) continue;
+    places[number] = static_cast<std::size_t>(same - before.sums.begin());
+    Sums& sums = sums_before[*places[number]];
+    while (!sums.empty()) {
+      auto sum = sums.extract(sums.begin());
+      sum.key() = in_order_of(now.labels, same->labels, std::move(sum.key()));
+      sums_[number].insert(std::move(sum));
+    }
+  }
+  return places;
+}
+
+/// The members as of the last snapshot, with the groups of `plan`, which may have taken the place
+/// of that of the snapshot since.
+void LabelSums::begin_after(const Snapshot& last, const CountingPlan& plan) {
+  members_.clear();
+  for (const CgroupTarget& target : last.targets->cgroups) {
+    Member& member = members_.emplace_back(*last.plan, target.series);
+    member.is_new = false;
+    member.was_counted = target.is_counted();
+  }
+  for (std::size_t row = 0; row < last.cgroup_rows.size(); ++row) {
+    members_[last.cgroup_rows[row].target].totals.add(last, row);
+  }
+  if (last.plan.get() != &plan) {
+    const PlanChange groups = change_of(*last.plan, plan);
+    for (Member& member : members_) member.totals.change(plan, groups.cgroup);
+  }
+  (void)note_coverage(last);
+  may_nest_ = last.plan->cgroups_nest;
+}
+
+void LabelSums::change_members(const Places& sums, std::span<const std::size_t> groups) {
+  for (Member& member : members_) {
+    member.totals.change(*plan_, groups);
+    std::vector<Member::Place> moved(sums.size());
+    for (std::size_t number = 0; number < moved.size(); ++number) {
+      if (!sums[number]) {  // it begins now, and so not with what was counted before
+        moved[number].is_counted = true;
+        continue;
+      }
+      moved[number] = std::move(member.places[*sums[number]]);
+      for (auto& [sum, added] : moved[number].inside) added.change(*plan_, groups);
+    }
+    member.places = std::move(moved);
+  }
 }
 
 /// Where there are more than the plan allows now, the newest end.
@@ -332,7 +375,8 @@ void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& re
   targets_ = snapshot.targets;
   add(snapshot);
   end_idle(now);
-  publish(snapshot, now);
+  note_age(now);
+  publish(snapshot);
   report_left_out(report);
 }
 
@@ -401,8 +445,9 @@ bool LabelSums::note_coverage(const Snapshot& snapshot) {
 
 /// Of nested cgroups in one sum the outermost contains the others: from the snapshot after the one
 /// in which its counters were opened, up to that in which they are closed, which has its last
-/// reading; but not while a CPU lacks it. An inner one that lingers stays contained, as some CPU
-/// may be late with its last reading.
+/// reading; but not while a CPU lacks it. When both linger, some CPU may be late with their last
+/// readings: an inner one that was contained stays so, of others the outer one is added without
+/// what they add.
 void LabelSums::leave_out_inner(const TargetSet& targets) {
   const bool is_last_time = !plan_->cgroups_nest && may_nest_;  // another plan closes some now
   if (!plan_->cgroups_nest && !is_last_time) return leave_out_none(targets);
@@ -412,17 +457,16 @@ void LabelSums::leave_out_inner(const TargetSet& targets) {
   for (std::size_t target = 0; target < members_.size(); ++target) {
     Member& member = members_[target];
     const bool is_counted = targets.cgroups[target].is_counted();
-    const bool has_counts = is_counted || member.was_counted || member.is_new;
-    member.begins = has_counts && !(member.was_counted && member.was_whole && member.is_whole);
+    member.lingers = !is_counted && !member.was_counted && !member.is_new;
+    member.begins = !(member.was_counted && member.was_whole && member.is_whole);
     member.has_inner_ones = false;
     changes = changes || is_counted != member.was_counted || member.is_new;
-    if (has_counts) outer_ones.emplace(targets.cgroups[target].path, target);
+    outer_ones.emplace(targets.cgroups[target].path, target);
   }
   bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
     Member& member = members_[target];
-    const bool lingers = !targets.cgroups[target].is_counted() && !member.was_counted;
-    for (Member::Place& place : member.places) place.is_inside = place.is_inside && lingers;
+    for (Member::Place& place : member.places) place.is_inside = place.is_inside && member.lingers;
     member.around.clear();
     std::string_view path = targets.cgroups[target].path;
     while (path.size() > 1) {
@@ -430,6 +474,7 @@ void LabelSums::leave_out_inner(const TargetSet& targets) {
       const auto found = outer_ones.find(path);
       if (found == outer_ones.end()) continue;
       Member& outer = members_[found->second];
+      if (outer.lingers && !member.lingers) continue;  // the inner one goes on counting
       is_nested = outer.has_inner_ones = true;
       member.around.push_back(found->second);
       for (std::size_t number = 0; !outer.begins && number < sums_.size(); ++number) {
@@ -571,7 +616,16 @@ void LabelSums::end(std::size_t number, const std::unordered_set<const Sum*>& en
   ++layout_;
 }
 
-void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
+void LabelSums::note_age(Clock::time_point now) {
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const nanoseconds zero_for = plan_->sums[number].zero_for;
+    for (auto& [values, sum] : sums_[number]) {
+      sum.is_new = sum.is_new && now - sum.begun < zero_for;
+    }
+  }
+}
+
+void LabelSums::publish(Snapshot& snapshot) const {
   snapshot.sums_layout = layout_;
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     SumTable& table = snapshot.sums.emplace_back();
@@ -585,8 +639,7 @@ void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
     }
     for (const auto& [values, sum] : sums_[number]) {
       const std::size_t row = table.rows.size();
-      const bool is_new = now - sum.begun < plan_->sums[number].zero_for;
-      table.rows.push_back({values, sum.since, sum.cgroups, is_new});
+      table.rows.push_back({values, sum.since, sum.cgroups, sum.is_new});
       for (std::size_t group = 0; group < table.groups.size(); ++group) {
         const Sum::State& state = sum.states[group];
         GroupRow& of = table.groups[group].rows[row];
@@ -596,7 +649,7 @@ void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
         of.has_times = state.has_times;
         of.wanted_on = state.wanted_on;
         of.counted_on = state.counted_on;
-        if (is_new) continue;
+        if (sum.is_new) continue;
         of.times = sum.totals.times(group);
         for (std::size_t event = 0; event < table.groups[group].events; ++event) {
           table.groups[group].total(row, event) = sum.totals.total(group, event);

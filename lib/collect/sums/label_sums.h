@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -23,6 +24,8 @@ namespace pex::collect {
 ///
 ///   a cgroup with new values of the labels --> sum, published as 0 --zero_for--> published
 ///   no cgroup for `idle` --> ended; if there is one again, a new sum begins at 0
+///
+/// What was published once is not published as 0 again, should `zero_for` get longer.
 ///
 /// A sum begins with a published 0, so that a scraper has a sample before what its first cgroup has
 /// counted: functions such as increase() only see what comes after the first sample of a series.
@@ -45,13 +48,13 @@ class LabelSums {
   ~LabelSums();
 
   /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
-  /// the groups that both plans have (change_of()); a new one begins at 0: what its cgroups have
-  /// counted before would look like the work of one moment. Of more than the plan allows, the
-  /// newest end.
-  void change(std::shared_ptr<const CountingPlan> plan);
+  /// the groups that both plans have (change_of()); a new one begins at 0, after `last`, the last
+  /// snapshot, or null: what its cgroups have counted before would look like the work of one
+  /// moment. Of more than the plan allows, the newest end.
+  void change(std::shared_ptr<const CountingPlan> plan, const Snapshot* last);
 
-  /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into
-  /// it. Snapshots come in order, none is left out.
+  /// Adds what the cgroups of `snapshot` have more than in the snapshot before, and puts the sums
+  /// into it. Snapshots come in order, none is left out.
   void add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report);
 
  private:
@@ -59,7 +62,12 @@ class LabelSums {
   struct Sum;
   struct Member;
   using Sums = std::map<std::vector<std::string>, Sum>;
+  /// Of each sum of a plan its place in the plan before; nothing: it is new.
+  using Places = std::vector<std::optional<std::size_t>>;
 
+  Places keep_sums(const CountingPlan& before);
+  void begin_after(const Snapshot& last, const CountingPlan& plan);
+  void change_members(const Places& sums, std::span<const std::size_t> groups);
   void end_surplus(std::size_t number);
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
   void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
@@ -73,7 +81,8 @@ class LabelSums {
   void add_to_sum(const Member& member, std::size_t number, const Totals& more);
   void end_idle(Clock::time_point now);
   void end(std::size_t number, const std::unordered_set<const Sum*>& ended);
-  void publish(Snapshot& snapshot, Clock::time_point now) const;
+  void note_age(Clock::time_point now);
+  void publish(Snapshot& snapshot) const;
   void report_left_out(PollReport& report) const;
 
   std::shared_ptr<const CountingPlan> plan_;

@@ -6,7 +6,10 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "collect/descriptor_source.h"
 #include "support/counting_kernel.h"
@@ -21,6 +24,8 @@ namespace {
 /// while it runs.
 class SlowKernel final : public test::CountingKernel {
  public:
+  explicit SlowKernel(std::string cgroup_root = {}) : kernel_(std::move(cgroup_root)) {}
+
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     opens_.pass();
     Result<perf::OpenCounter> counter = kernel_.open(request);
@@ -441,6 +446,88 @@ TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
   EXPECT_EQ(left_behind.back(), 1);
   kernel_.hold_other_cpus(false);
   while (kernel_.still_open() > 0) std::this_thread::yield();
+}
+
+/// The cgroup /a, which has been counted on two CPUs. CPU 1 is late when it is told to hang.
+class CgroupOfALateCpuTest : public CollectorTest {
+ protected:
+  CgroupOfALateCpuTest() : kernel_(tree_.path("cgroup")) {
+    use_short_timeouts();
+    make_cgroup("a");
+    kernel_.answer("cpu0 /a context-switches", cycles(5));
+    kernel_.answer("cpu1 /a context-switches", cycles(7));
+  }
+  ~CgroupOfALateCpuTest() override {
+    kernel_.hold_other_cpus(false);
+    collector_.reset();
+    while (kernel_.still_open() > 0) std::this_thread::yield();
+  }
+
+  void make_cgroup(const std::string& name) { tree_.write("cgroup/" + name + "/cgroup.procs", ""); }
+  void remove_cgroup(const std::string& name) { tree_.remove("cgroup/" + name); }
+
+  void start(std::chrono::nanoseconds linger) {
+    auto plan = std::make_shared<CountingPlan>();
+    plan->cgroup = test::scope_plan({{"software", {"context-switches"}}});
+    cgroup::Selection selection;
+    selection.include.push_back(*cgroup::Pattern::parse("/*"));
+    TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))};
+    cgroups.linger = linger;
+    TargetTracker tracker{
+        {tree_.path("sys"), {}, {}}, plan, std::move(cgroups), {}, descriptor_cost};
+    collector_ = *Collector::create(descriptor_sources(kernel_), std::move(tracker), timeouts_);
+    (void)poll_with({});
+  }
+  /// Polls until just these CPUs are late, however busy the machine is.
+  Published poll_with(const std::vector<int>& late) {
+    for (;;) {
+      Published published = poll(*collector_).get();
+      missed_ += published.report.cgroups_missed;
+      if (published.report.now.late_cpus == late) return published;
+    }
+  }
+
+  SlowKernel kernel_;
+  std::unique_ptr<Collector> collector_;
+  std::uint64_t missed_ = 0;  ///< cgroups, since the start
+};
+
+TEST_F(CgroupOfALateCpuTest, IsMissedIfItCameAndEndedMeanwhile) {
+  start(std::chrono::minutes{10});
+  kernel_.hold_other_cpus(true);
+  (void)poll_with({1});
+  make_cgroup("b");
+  EXPECT_EQ(poll_with({1}).snapshot->cgroup[0].rows[1].value, GroupRow::Value::kNone);
+  remove_cgroup("b");
+
+  EXPECT_EQ(poll_with({1}).snapshot->cgroup[0].rows[1].value, GroupRow::Value::kNone);
+  kernel_.hold_other_cpus(false);
+  (void)poll_with({});
+  const Published back = poll_with({});
+
+  EXPECT_EQ(back.snapshot->cgroup[0].rows[0].value, GroupRow::Value::kKnown);
+  EXPECT_EQ(back.snapshot->cgroup[0].rows[1].value, GroupRow::Value::kNone);
+  EXPECT_EQ(missed_, 1U);
+}
+
+TEST_F(CgroupOfALateCpuTest, StaysUntilItsLastReadingThereIsPublishedHoweverShortItLingers) {
+  start(std::chrono::nanoseconds{0});
+  kernel_.hold_other_cpus(true);
+  (void)poll_with({1});
+  kernel_.answer("cpu1 /a context-switches", cycles(20));
+  remove_cgroup("a");
+  (void)poll_with({1});
+  (void)poll_with({1});
+  kernel_.hold_other_cpus(false);
+
+  std::uint64_t last = 0;
+  for (;;) {
+    const Published published = poll(*collector_).get();
+    if (published.snapshot->targets->cgroups.empty()) break;
+    last = published.snapshot->cgroup[0].total(0, 0).value;
+  }
+
+  EXPECT_EQ(last, 5U + 20U);
 }
 
 /// Changes of what is counted while a collector runs.

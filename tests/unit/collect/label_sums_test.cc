@@ -45,13 +45,13 @@ class Machine {
 
   void change(std::vector<SumPlan> sums) {
     plan_ = plan_with(std::move(sums));
-    label_sums_->change(plan_);
+    change_sums();
   }
   void set_nesting(bool nest) {
     CountingPlan plan = *plan_;
     plan.cgroups_nest = nest;
     plan_ = std::make_shared<const CountingPlan>(std::move(plan));
-    label_sums_->change(plan_);
+    change_sums();
   }
   /// One more group of one event comes first, which has counted nothing yet.
   void add_group() {
@@ -59,7 +59,7 @@ class Machine {
     plan.cgroup.groups.insert(plan.cgroup.groups.begin(), plan.cgroup.groups.front());
     plan.cgroup.groups.front().name = "new";
     plan_ = std::make_shared<const CountingPlan>(std::move(plan));
-    label_sums_->change(plan_);
+    change_sums();
   }
 
   std::map<std::uint64_t, Counted> cgroups;  ///< by series
@@ -130,6 +130,8 @@ class Machine {
     return std::make_shared<const CountingPlan>(std::move(plan));
   }
 
+  void change_sums() { label_sums_->change(plan_, last.plan ? &last : nullptr); }
+
   std::shared_ptr<const CountingPlan> plan_;
   std::optional<LabelSums> label_sums_;
   LabelSums::Clock::time_point now_{};
@@ -196,6 +198,100 @@ TEST(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {
   machine.count(1, 1);
   machine.poll();
   EXPECT_TRUE(machine.last.sums.empty());
+}
+
+TEST(LabelSumsTest, TheFirstSumOfAPlanBeginsWithoutWhatItsCgroupsHadCounted) {
+  Machine machine{{}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.count(1, 100);
+  machine.poll();
+
+  machine.change({by({"workload"})});
+  machine.count(1, 1);
+  machine.cgroups.emplace(2, of("web", "/b"));
+  machine.count(2, 5);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 6U);
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 6ms);
+}
+
+TEST(LabelSumsTest, OneThatIsRemovedAndAddedAgainBeginsWithoutWhatWasCountedMeanwhile) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.count(1, 100);
+  machine.poll();
+  machine.change({});
+  machine.count(1, 20);
+  machine.poll();
+
+  machine.change({by({"workload"})});
+  machine.count(1, 1);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 1U);
+}
+
+TEST(LabelSumsTest, TheFirstSumBeginsInThisWayWhereverItsGroupsWereInThePlansBefore) {
+  for (const bool has_polled_between : {true, false}) {
+    Machine machine{{}};
+    machine.cgroups = {{1, of("web", "/a")}};
+    machine.count(1, 100);
+    machine.poll();
+    machine.add_group();
+    if (has_polled_between) machine.poll();
+
+    machine.change({by({"workload"})});  // without that group
+    machine.count(1, 1);
+    machine.poll();
+
+    EXPECT_EQ(machine.published("web"), 1U);
+  }
+}
+
+TEST(LabelSumsTest, TheFirstSumHasNestedCgroupsOnce) {
+  Machine machine{{}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+
+  machine.change({by({"workload"})});
+  machine.count(1, 10);
+  machine.count(2, 6);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 10U);
+}
+
+TEST(LabelSumsTest, TheFirstSumHasTheInnerCgroupIfTheOuterOneLackedACpuBefore) {
+  Machine machine{{}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.cgroups.at(1).counted_on = 1;
+  machine.poll();
+
+  machine.change({by({"workload"})});
+  machine.cgroups.at(1).counted_on = 2;
+  machine.count(1, 10);
+  machine.count(2, 60);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 60U);
+}
+
+TEST(LabelSumsTest, TheFirstSumHasTheLastReadingOfAnOuterCgroupThatIsDeselectedWithIt) {
+  Machine machine{{}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.poll();
+
+  machine.change({by({"workload"})});
+  machine.set_nesting(false);
+  machine.cgroups.at(1).is_present = false;
+  machine.count(1, 10);
+  machine.count(2, 6);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 10U);
 }
 
 TEST(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {
@@ -348,6 +444,42 @@ TEST(LabelSumsTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
   machine.poll();
 
   EXPECT_EQ(machine.published().at({}), 62U);
+}
+
+TEST(LabelSumsTest, WhatALateCpuHasCountedOfNestedCgroupsThatHaveEndedIsAddedOnce) {
+  for (const std::size_t counted_on : {1, 2}) {  // another CPU may have been late before
+    Machine machine{{by({})}};
+    machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+    for (const std::uint64_t series : {1, 2}) machine.cgroups.at(series).counted_on = counted_on;
+    const auto work = [&](std::uint64_t outer, std::uint64_t inner) {
+      machine.count(1, outer);
+      machine.count(2, inner);
+      machine.poll();
+    };
+    if (counted_on == 1) work(60, 60);
+    for (auto& [series, cgroup] : machine.cgroups) cgroup.is_present = false;
+    work(10, 8);
+    const std::uint64_t ended = machine.published().at({});
+
+    work(5, 4);
+    EXPECT_EQ(machine.published().at({}), ended + 5);
+    work(7, 7);
+    EXPECT_EQ(machine.published().at({}), ended + 12);
+  }
+}
+
+TEST(LabelSumsTest, AnInnerCgroupThatIsCountedIsNoPartOfAnOuterOneThatLingers) {
+  Machine machine{{by({})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+  machine.poll();
+  machine.cgroups.at(1).is_present = false;
+  machine.poll();
+
+  machine.count(1, 5);  // on a CPU that was late
+  machine.count(2, 6);
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 11U);
 }
 
 TEST(LabelSumsTest, AnInnerCgroupIsAddedWhileTheOuterOneCannotBeCountedOnACpu) {
@@ -576,6 +708,22 @@ TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   machine.poll(1s);
 
   EXPECT_EQ(machine.published("web"), 10U);
+  EXPECT_FALSE(machine.table().rows[0].is_new);
+}
+
+TEST(LabelSumsTest, ASumThatWasPublishedDoesNotFallToZeroWhereThatTimeGetsLonger) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 10);
+  machine.poll();
+  SumPlan longer = by({"workload"});
+  longer.zero_for = 60s;
+
+  machine.change({longer});
+  machine.count(1, 1);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 11U);
   EXPECT_FALSE(machine.table().rows[0].is_new);
 }
 

@@ -146,6 +146,33 @@ TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
   EXPECT_TRUE(feedback_.unopened.empty());  // b is there, and was counted
 }
 
+TEST_F(PollCycleTest, ReportsACgroupThatCameAndEndedWhileTheCpuWasGivenNoTargets) {
+  const auto a = make_cgroup("/a");
+  for (const bool has_missed_targets : {true, false}) {
+    PollCycle cycle{source(0), plan_, 0};
+    (void)run(cycle, targets({{1, "/a", a}}));
+    cycle.set_missed_targets(has_missed_targets);
+
+    (void)run(cycle, targets({{1, "/a", a}, {2, "/b", nullptr}}));
+
+    EXPECT_EQ(feedback_.unopened,
+              has_missed_targets ? std::set<std::uint64_t>{2} : std::set<std::uint64_t>{});
+    EXPECT_EQ(cycle.cgroup_groups(1)[0].has_failed(), has_missed_targets);
+    EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+  }
+}
+
+TEST_F(PollCycleTest, LacksNothingOfSuchACgroupWhereItsGroupIsNotCounted) {
+  plan_->cgroup.groups[0].pmu = "other";
+  PollCycle cycle{source(0), plan_, 0};
+  cycle.set_missed_targets(true);
+
+  (void)run(cycle, targets({{2, "/b", nullptr}}, {{0, 1}, {{"other", {1}}}, {}}));
+
+  EXPECT_TRUE(feedback_.unopened.empty());
+  EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+}
+
 TEST_F(PollCycleTest, ReportsWhichCgroupsLackedADescriptor) {
   PollCycle cycle{source(0), plan_, 0};
   kernel_.refuse("cpu0 /a context-switches", EMFILE);
@@ -994,9 +1021,13 @@ TEST_F(PollCycleChangeTest, GroupsThatTakeTurnsGoOnAfterAChangeOfOneOfThem) {
   next.cgroup.groups[2].events = test::scope_plan({{"two", {"branches"}}}).groups[0].events;
 
   (void)change(next);
-
-  EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));
   (void)poll();
+  EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));
+  EXPECT_FALSE(kernel_.runs("cpu0 /a branches"));
+
+  kernel_.answer("cpu0 /a task-clock", counts(50ms, 50ms, {50'000'000U}));
+  (void)poll();
+  EXPECT_FALSE(kernel_.runs("cpu0 /a cycles"));
   EXPECT_TRUE(kernel_.runs("cpu0 /a branches"));
 }
 
@@ -1117,6 +1148,73 @@ TEST_F(PollCyclePauseTest, APinnedGroupWithoutItsPlaceIsNoErrorInIt) {
   EXPECT_EQ(paused.of_group("core").pinned_errors, 0U);
   EXPECT_TRUE(paused.failures.empty());
   EXPECT_GE(times(0).unmeasured, 900ms);
+}
+
+/// A cgroup whose clock is counted, and then a group that shares the PMU as well.
+class PollCycleAddedGroupTest : public PollCycleTest {
+ protected:
+  PollCycleAddedGroupTest() {
+    plan_->cpu = test::scope_plan({});
+    plan_->cgroup = test::scope_plan({{"clock", {"task-clock"}}});
+    cycle_.emplace(source(0), plan_, 0);
+    pass_to(1000ms);
+    (void)run(*cycle_, targets({{1, "/a", cgroup_}}));
+  }
+  /// For so long it has been on the CPU.
+  void pass_to(milliseconds time) { kernel_.answer("cpu0 /a task-clock", counts(time, time, {})); }
+  void add_group(perf::GroupMode mode = {}) {
+    auto next = std::make_shared<CountingPlan>(*plan_);
+    next->cgroup = test::scope_plan({{"clock", {"task-clock"}}, {"core", {"instructions"}, mode}});
+    next->cgroup.groups[1].shares_pmu = true;
+    next->cgroup.groups[1].auxiliary.always_on = 0;
+    plan_ = next;
+    (void)cycle_->change(plan_);
+    targets_ = targets({{1, "/a", cgroup_}});
+  }
+  const GroupTimes& times() { return cycle_->groups_of_cgroups()[1].totals().times(0); }
+
+  std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
+  std::shared_ptr<const TargetSet> targets_;
+  std::optional<PollCycle> cycle_;
+};
+
+TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
+  cycle_->set_paused(true);
+  pass_to(1300ms);
+  add_group();
+
+  const PollReport opened = run(*cycle_, targets_);
+  EXPECT_EQ(times().enabled, 0ms);
+  EXPECT_EQ(opened.now.open_events, 3U);  // with the one that tells of the CPU
+
+  pass_to(1500ms);
+  (void)run(*cycle_, targets_);
+  EXPECT_EQ(times().enabled, 200ms);
+}
+
+TEST_F(PollCycleAddedGroupTest, BeforeAPauseHasNoTimeOfBeforeEither) {
+  pass_to(1300ms);
+  add_group();
+  (void)cycle_->reconcile(targets_, EventModels{*plan_});
+  cycle_->set_paused(true);
+  pass_to(1500ms);
+
+  (void)run(*cycle_, targets_);
+
+  EXPECT_EQ(times().enabled, 200ms);
+}
+
+TEST_F(PollCycleAddedGroupTest, WithoutItsPlaceFromTheStartHasNoTimeOfBeforeEither) {
+  pass_to(1300ms);
+  add_group({.pinned = true});
+  (void)cycle_->reconcile(targets_, EventModels{*plan_});
+  kernel_.answer("cpu0 /a instructions", {Answer::Kind::kEof, {}, {}, {}, 0});
+  pass_to(1500ms);
+  (void)run(*cycle_, targets_);
+
+  (void)run(*cycle_, targets({{1, "/a", nullptr}}));
+
+  EXPECT_EQ(times().unmeasured, 200ms);
 }
 
 /// A group that counts at two polls of six, and one that always counts.

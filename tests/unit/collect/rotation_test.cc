@@ -50,7 +50,7 @@ class RotationTest : public testing::Test {
   /// A second for which the cgroup was on the CPU, as the kernel counts it: the clocks of groups
   /// that are not enabled stand still, and of the others the first has the PMU, however many there
   /// are.
-  PollReport poll() {
+  void pass() {
     on_cpu_ += second_;
     kernel_.answer("cpu0 /web cpu-clock", {Answer::Kind::kCounts, on_cpu_, on_cpu_, {}, 0});
     bool is_free = true;
@@ -64,7 +64,11 @@ class RotationTest : public testing::Test {
       kernel_.answer(name, {Answer::Kind::kCounts, group.enabled, group.running, {count}, 0});
     }
     ++polls_;
-    return cycle_->run(targets_, *models_).report;
+  }
+  PollReport read() { return cycle_->run(targets_, *models_).report; }
+  PollReport poll() {
+    pass();
+    return read();
   }
 
   std::string running_now() {
@@ -73,6 +77,24 @@ class RotationTest : public testing::Test {
       if (kernel_.runs("cpu0 /web " + group.event)) running += group.event + " ";
     }
     return running;
+  }
+
+  /// `change` is made to the groups of the plan, of which "clock" goes on being the clock.
+  template <typename Change>
+  void change_plan(Change change) {
+    auto plan = std::make_shared<CountingPlan>(*plan_);
+    std::vector<GroupPlan>& groups = plan->cgroup.groups;
+    change(groups);
+    std::size_t clock = 0;
+    while (groups[clock].name != "clock") ++clock;
+    for (GroupPlan& group : groups) {
+      if (group.shares_pmu) group.auxiliary.always_on = clock;
+    }
+    plan->cgroup.columns.clear();
+    plan_ = std::move(plan);
+    (void)cycle_->change(plan_);
+    models_ = std::make_unique<EventModels>(*plan_);
+    targets_ = std::make_shared<const TargetSet>(*targets_);  // another layout
   }
 
   TotalsOfTarget totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
@@ -198,6 +220,38 @@ TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhile) {
 
   EXPECT_EQ(report.now.targets_rotated_manually, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
+}
+
+TEST_F(RotationTest, LoseNoTimeOfAGroupWhenAnotherOneIsAddedToThePlan) {
+  for (int i = 0; i < 6; ++i) (void)poll();
+  ASSERT_EQ(running_now(), "cycles ");
+  pass();
+  change_plan([](std::vector<GroupPlan>& groups) {  // so that all others have other places
+    groups.insert(groups.begin(), test::scope_plan({{"new", {"page-faults"}}}).groups.front());
+  });
+
+  const PollReport report = read();
+
+  EXPECT_EQ(report.now.targets_rotated_manually, 1U);
+  EXPECT_EQ(running_now(), "branches ");
+  for (const std::size_t group : {2U, 3U, 4U}) {
+    EXPECT_EQ(totals(group).times().enabled, seconds{7}) << group;
+  }
+}
+
+TEST_F(RotationTest, GoOnAmongTheOthersWhenTheGroupThatIsEnabledIsRemovedFromThePlan) {
+  for (int i = 0; i < 6; ++i) (void)poll();
+  ASSERT_EQ(running_now(), "cycles ");
+  pass();
+  change_plan([](std::vector<GroupPlan>& groups) { groups.erase(groups.begin() + 1); });
+  groups_.erase(groups_.begin());
+
+  (void)read();
+
+  EXPECT_EQ(running_now(), "branches ");
+  for (const std::size_t group : {1U, 2U}) {
+    EXPECT_EQ(totals(group).times().enabled, seconds{7}) << group;
+  }
 }
 
 TEST_F(RotationTest, AreNotTakenWithoutAClockThatGoesOn) {

@@ -29,20 +29,29 @@ TEST(RoundLatchTest, LeavesTheRoundToWhoReleasesItWhenAllHaveArrived) {
 TEST(RoundLatchTest, IsClosedOnceAndOnlyWhileItWaits) {
   RoundLatch latch;
   latch.start(1, 2);
-  EXPECT_FALSE(latch.close());
+  EXPECT_FALSE(latch.close(1));
   (void)latch.release();
 
   EXPECT_TRUE(latch.is_waiting());
-  EXPECT_TRUE(latch.close());
-  EXPECT_FALSE(latch.close());
+  EXPECT_TRUE(latch.close(1));
+  EXPECT_FALSE(latch.close(1));
   EXPECT_FALSE(latch.is_waiting());
+}
+
+TEST(RoundLatchTest, IsNotClosedByWhoLooksAtAnEarlierRound) {
+  RoundLatch latch;
+  latch.start(2, 1);
+  (void)latch.release();
+
+  EXPECT_FALSE(latch.close(1));
+  EXPECT_TRUE(latch.is_waiting());
 }
 
 TEST(RoundLatchTest, IgnoresAWorkerOfAClosedOrAnEarlierRound) {
   RoundLatch latch;
   latch.start(1, 1);
   (void)latch.release();
-  ASSERT_TRUE(latch.close());
+  ASSERT_TRUE(latch.close(1));
   EXPECT_FALSE(latch.arrive(1));
 
   latch.start(2, 1);
@@ -63,7 +72,7 @@ TEST(RoundLatchTest, HasOneOwnerForEachRoundOfManyThreads) {
       threads.emplace_back([&] { owners += latch.arrive(round) ? 1 : 0; });
     }
     owners += latch.release() ? 1 : 0;
-    owners += latch.close() ? 1 : 0;
+    owners += latch.close(round) ? 1 : 0;
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(owners, 1) << round;
   }

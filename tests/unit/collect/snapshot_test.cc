@@ -73,7 +73,11 @@ class SnapshotTest : public testing::Test {
     const EventModels models{*plan_};
     for (const auto& cycle : cycles_) {
       CpuTotals& totals = totals_.try_emplace(cycle->cpu(), plan_, cycle->cpu()).first->second;
-      if (late_.contains(cycle->cpu())) continue;
+      if (late_.contains(cycle->cpu())) {
+        missing_.insert(cycle->cpu());
+        continue;
+      }
+      cycle->set_missed_targets(missing_.erase(cycle->cpu()) > 0);
       (void)cycle->run(targets, models);
       totals.copy(*cycle, *targets);
     }
@@ -93,7 +97,8 @@ class SnapshotTest : public testing::Test {
   std::shared_ptr<const MachineCpus> cpus_;
   std::vector<std::unique_ptr<PollCycle>> cycles_;
   std::map<int, CpuTotals> totals_;
-  std::set<int> late_;  ///< CPUs whose part does not come in
+  std::set<int> late_;     ///< CPUs whose part does not come in
+  std::set<int> missing_;  ///< those that were late in the last poll
   std::vector<CgroupTarget> cgroups_;
 };
 
@@ -250,6 +255,25 @@ TEST_F(SnapshotOfACgroupTest, ThatCameWhileACpuIsLateWaitsForIt) {
   EXPECT_EQ(snapshot.cgroup[0].rows[1].counted_on, 1U);
   late_ = {};
   EXPECT_EQ(published(plan_->cgroup.columns[0], poll().cgroup, 1), 0U);
+}
+
+TEST_F(SnapshotOfACgroupTest, ThatCameAndEndedWhileACpuIsLateHasNoValue) {
+  (void)poll();
+  late_ = {1};
+  make_cgroup("/b");
+  kernel_.answer("cpu0 /b context-switches", counts({5}));
+  (void)poll();
+  cgroups_[1].cgroup = nullptr;
+
+  const Snapshot ended = poll();
+  late_ = {};
+  const Snapshot back = poll();
+
+  for (const Snapshot* const snapshot : {&ended, &back}) {
+    EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot->cgroup, 1), std::nullopt);
+    EXPECT_FALSE(snapshot->cgroup[0].rows[1].has_times);
+    EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot->cgroup, 0), 0U) << "the other one";
+  }
 }
 
 TEST_F(SnapshotOfACgroupTest, KeepsItsOwnTotalsWhenAnotherOneGoesWhileACpuIsLate) {

@@ -644,6 +644,46 @@ TEST_F(TargetTrackerTest, OneThatEndsBetweenPollsIsATargetOfTheNextHoweverShortI
   EXPECT_TRUE(after->cgroups.empty());
 }
 
+TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilNoCpuIsLateWithItsLastReading) {
+  constexpr auto kPoll = TargetTracker::Round::kPoll;
+  make_cgroup("a.service");
+  TargetTracker targets = tracker({}, {}, milliseconds{0});
+  (void)targets.update(start_, report_);
+  tree_.remove("cgroup/a.service");
+  (void)targets.update(start_ + seconds{1}, report_);
+
+  const auto late = targets.update(start_ + seconds{2}, report_, kPoll, /*was_whole=*/false);
+  const auto between = targets.update(start_ + seconds{3}, report_,
+                                      TargetTracker::Round::kReconciliation, /*was_whole=*/false);
+  const auto polled = targets.update(start_ + seconds{4}, report_, kPoll, /*was_whole=*/true);
+  const auto after = targets.update(start_ + seconds{5}, report_, kPoll, /*was_whole=*/true);
+
+  EXPECT_EQ(late->cgroups.size(), 1U);
+  EXPECT_EQ(between->cgroups.size(), 1U);
+  EXPECT_EQ(polled->cgroups.size(), 1U);
+  EXPECT_TRUE(after->cgroups.empty());
+}
+
+TEST_F(TargetTrackerTest, OneThatEndsWaitsForACpuThatHangsForAMinute) {
+  TargetTracker targets = tracker({.max_series = kSeriesOfACgroup});
+  make_cgroup("a.service");
+  (void)targets.update(start_, report_);
+  tree_.remove("cgroup/a.service");
+  make_cgroup("b.service");
+  const auto update = [&](seconds at) {
+    return targets.update(start_ + at, report_, TargetTracker::Round::kPoll, /*was_whole=*/false);
+  };
+
+  (void)update(seconds{1});
+  const auto minute = update(seconds{61});
+  const auto after = update(seconds{62});
+
+  ASSERT_EQ(minute->cgroups.size(), 1U);
+  EXPECT_EQ(minute->cgroups[0].path, "/a.service");
+  ASSERT_EQ(after->cgroups.size(), 1U);
+  EXPECT_EQ(after->cgroups[0].path, "/b.service");
+}
+
 TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoom) {
   TargetTracker targets = tracker({.max_series = 3 * kSeriesOfACgroup});
   std::size_t most = 0;
