@@ -134,7 +134,8 @@ constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
      [](const yaml::Value& value, ParsedEventEntry& parsed) {
        yaml::assign(parsed.entry.scale, read_decimal(value, kScale));
      },
-     {"Number of units that one count is worth. Required if `unit` is not the kernel's unit.",
+     {"Number of units that one count is worth. Required if `unit` replaces one that the kernel "
+      "gives.",
       [] { return yaml::form_of(kScale); },
       [] { return "from the kernel, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
