@@ -203,6 +203,8 @@ EXPECTED = [
              "some virtual machines do not report all switches"),
     Expected("warn", r"\d+ records of switches between cgroups were lost", "records lost",
              "the machine is busy, and the daemon was kept off a CPU"),
+    Expected("warn", "records of more than a tenth of the time were lost", "records lost",
+             "the machine is too busy for its worker"),
     Expected("warn", r"\d+ cgroups? that ran [^\"]*had no name", "cgroups without a name",
              "cgroups outside of ours come and go as well"),
     Expected("warn", r"count on CPUs? [^:\"]*: no progress for", "late CPU",
