@@ -314,6 +314,7 @@ class SourcesChecks(AnyRun):
     the other by descriptors of the cgroups."""
 
     SPAN = "start", "end"
+    LONG = "long-start", "long-end"
     CGROUPS = ("/tree/a", "/tree/b", "/tree/c")
     LIVES, PAGES = 1000, 20
     # Relative; and for each switch between cgroups, as the kernel works for a while between the end of
@@ -322,11 +323,11 @@ class SourcesChecks(AnyRun):
     HARDWARE, KERNEL = 0.002, 1000
     OF_TIME, SWITCH = 0.001, 5e-6  # seconds
 
-    def by_records(self, metric, cgroup):
-        return self.grown(f"perf_cgroup_{metric}_total", *self.SPAN, cgroup=cgroup)
+    def by_records(self, metric, cgroup, span=SPAN):
+        return self.grown(f"perf_cgroup_{metric}_total", *span, cgroup=cgroup)
 
-    def by_descriptors(self, metric, cgroup):
-        return self.grown(f"perf_cgroup_{metric}_total", *(f"{mark}-second" for mark in self.SPAN),
+    def by_descriptors(self, metric, cgroup, span=SPAN):
+        return self.grown(f"perf_cgroup_{metric}_total", *(f"{mark}-second" for mark in span),
                           cgroup=cgroup)
 
     def hardware_estimated(self, count, cgroup):
@@ -336,13 +337,14 @@ class SourcesChecks(AnyRun):
                 sum(self.estimated(count, *(f"{mark}-second" for mark in self.SPAN), group="hardware",
                                    cgroup=part) for part in parts))
 
-    def compare(self, metric, cgroup):
+    def compare(self, metric, cgroup, span=SPAN):
         """(relative error, what it should be)"""
-        true = sum(self.by_descriptors(metric, each) for each in self.CGROUPS
+        true = sum(self.by_descriptors(metric, each, span) for each in self.CGROUPS
                    if cgroup in (each, "/tree"))
         self.assertGreater(true, 0)
-        return self.tell(f"{metric} of {cgroup} by records, true by descriptors", true,
-                         self.by_records(metric, cgroup)), true
+        of = "" if span == self.SPAN else " in long bursts"
+        return self.tell(f"{metric} of {cgroup}{of} by records, true by descriptors", true,
+                         self.by_records(metric, cgroup, span)), true
 
     def test_each_daemon_has_its_source(self):
         for name, source in (("end", "records"), ("end-second", "descriptors")):
@@ -392,6 +394,17 @@ class SourcesChecks(AnyRun):
                                     f"{error * true / switches:+.0f} for each switch")
                     self.assertLess(abs(error) * true,
                                     self.HARDWARE * true + of_kernel * switches)
+
+    def test_instructions_and_cycles_in_long_bursts_differ_by_less_than_two_in_a_thousand(self):
+        for cgroup in (*self.CGROUPS[:2], "/tree"):
+            for metric in ("instructions", "cycles"):
+                with self.subTest(cgroup=cgroup, metric=metric):
+                    error, _ = self.compare(metric, cgroup, self.LONG)
+                    self.assertLess(abs(error), self.HARDWARE)
+
+    def test_time_of_the_tree_in_long_bursts_differs_by_less_than_one_in_a_thousand(self):
+        error, _ = self.compare("task_clock_seconds", "/tree", self.LONG)
+        self.assertLess(abs(error), self.OF_TIME)
 
     def test_time_of_the_tree_is_nearly_equal(self):
         error, true = self.compare("task_clock_seconds", "/tree")

@@ -45,6 +45,22 @@ mark_both end
 for work in a b c; do
   end_work $work
 done
+
+# Long bursts: few switches for what they execute.
+start_work long-a tree/a 0 instructions:u burst 20000
+start_work long-b tree/b 0 instructions:u calls 20000
+mark_both long-start
+for work in long-a long-b; do
+  go_on $work
+done
+sleep 10
+for work in long-a long-b; do
+  halt $work
+done
+mark_both long-end
+for work in long-a long-b; do
+  end_work $work
+done
 kill -TERM "$second_daemon"
 wait "$second_daemon"
 echo $? | write_down status second
