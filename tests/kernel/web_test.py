@@ -594,7 +594,7 @@ class DowngradeTest(WebTest):
 
         self.assertEqual(
             daemon.scrape().value(self.downgrades, protection="users", outcome="adopted"), 1)
-        self.assertEqual(len(daemon.logged(" level=warn ")), 1)
+        self.assertEqual(len(daemon.logged(" level=warn ", "protects less")), 1)
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
         self.assertIn("protects less", status["downgrades"][0])
 
