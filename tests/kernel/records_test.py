@@ -176,9 +176,10 @@ class BriefLivesTest(unittest.TestCase):
         true = self.live(tree)
         each = (time.monotonic() - begin) / self.LIVES
         daemon.scrape_after_polls(5)
-        # Cgroups outside of ours come and go as well.
+        # Cgroups outside of ours come and go as well: those that are made on an excluded CPU, and are
+        # gone before they are found, have no name for a minute.
         after = daemon.scrape_when("the names of all cgroups", lambda scrape: scrape.value(
-            "perf_event_exporter_unnamed_cgroups") == 0)
+            "perf_event_exporter_unnamed_cgroups") == 0 or len(self.faults(tree, scrape)) == self.LIVES)
         harness.require(
             after.value(SOURCE, source="records") == before.value(SOURCE, source="records"),
             "a CPU of this machine has just been found not to write all records")
