@@ -97,7 +97,7 @@ void App::watch_cgroups() {
 /// A reload that is running may find it, and watches again if it does not.
 void App::find_hierarchy() {
   if (reloader_.is_running()) return hierarchy_watch_.start();
-  log_.info("there is a cgroup hierarchy with the perf_event controller now: cgroups are counted");
+  log_.info("there is a cgroup hierarchy with the perf_event controller now");
   reloader_.plan_again(Reloader::Clock::now());
 }
 

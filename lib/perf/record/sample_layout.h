@@ -69,8 +69,9 @@ class SampleLayout {
   /// always so with PERF_SAMPLE_IDENTIFIER. Nothing if the record has no id.
   ///
   /// Since Linux 6.3 it can be the id of another event in a sample of a software event that several
-  /// events count on the CPU, those of other programs included: see SwitchRing, which uses the ids
-  /// of PERF_FORMAT_ID instead. Such a sample can also be longer than its fields.
+  /// events count on the CPU, those of other programs included: see SwitchRing, which uses the
+  /// number of values, or the ids of PERF_FORMAT_ID, instead. Such a sample can also be longer than
+  /// its fields.
   std::optional<std::uint64_t> event_id(std::span<const std::byte> record) const noexcept;
 
  private:

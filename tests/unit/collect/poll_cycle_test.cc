@@ -1185,7 +1185,7 @@ TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
 
   const PollReport opened = run(*cycle_, targets_);
   EXPECT_EQ(times().enabled, 0ms);
-  EXPECT_EQ(opened.now.open_events, 3U);  // with the one that tells of the CPU
+  EXPECT_EQ(opened.now.open_events, 3U);  // with the one that shows whether the CPU was offline
 
   pass_to(1500ms);
   (void)run(*cycle_, targets_);
