@@ -1,8 +1,5 @@
-#include <algorithm>
 #include <string>
-#include <vector>
 
-#include "base/text.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "host/cpu_list.h"
@@ -21,31 +18,6 @@ constexpr const char* kByDescriptors =
     "at each switch between cgroups";
 
 std::string in_kib(std::size_t bytes) { return number(bytes / 1024) + " KiB"; }
-
-/// Names of groups that may be on the PMU in turns.
-std::vector<std::string> groups_in_turns(const collect::ScopePlan& scope) {
-  std::vector<std::string> names;
-  for (const collect::GroupPlan& group : scope.groups) {
-    const auto shares_its_pmu = [&](const collect::GroupPlan& other) {
-      return &other != &group && other.is_multiplexed() && other.pmu == group.pmu;
-    };
-    const bool takes_turns = group.is_multiplexed() && group.is_published &&
-                             std::any_of(scope.groups.begin(), scope.groups.end(), shares_its_pmu);
-    if (takes_turns) names.push_back("'" + group.name + "'");
-  }
-  return names;
-}
-
-Findings check_turns(const CheckInputs& here, const std::string& what) {
-  const std::vector<std::string> groups = groups_in_turns(here.planned->plan.counting.cgroup);
-  if (groups.empty()) return {good(kSwitchRecords, what)};
-  return {{State::kNote, kSwitchRecords, what,
-           "if the groups " + join(groups, " and ") +
-               " do not fit on the PMU at the same time, what happens between two switches with a "
-               "rotation in between is estimated; where cgroups with very different rates share a "
-               "CPU, descriptors are more accurate",
-           "count fewer hardware events in scope cgroup, or set 'cgroups: {source: descriptors}'"}};
-}
 
 }  // namespace
 
@@ -74,7 +46,7 @@ Findings check_switch_records(const CheckInputs& here) {
              "LimitMEMLOCK=infinity in the unit, or CAP_IPC_LOCK, or a larger "
              "kernel.perf_event_mlock_kb"}};
   }
-  return check_turns(here, what);
+  return {good(kSwitchRecords, what)};
 }
 
 }  // namespace pex::daemon

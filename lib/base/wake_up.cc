@@ -4,14 +4,24 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 namespace pex {
 namespace {
 
+using std::chrono::nanoseconds;
+
 /// Without a descriptor to poll, the other one is looked at so often.
 constexpr std::chrono::milliseconds kWithoutEvent{50};
+
+/// None of a time that has passed.
+timespec timespec_of(nanoseconds time) {
+  time = std::max(time, nanoseconds{0});
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return {seconds.count(), (time - seconds).count()};
+}
 
 }  // namespace
 
@@ -32,19 +42,25 @@ bool WakeUp::prepare_to_poll() {
   return bool{event_};
 }
 
-WakeUp::Cause WakeUp::wait(int fd) {
-  if (fd < 0) {
+WakeUp::Cause WakeUp::wait(int fd, std::optional<nanoseconds> at_most) {
+  if (fd < 0 && !at_most) {
     semaphore_.wait();
     return Cause::kPosted;
   }
-  if (!prepare_to_poll()) {
-    const auto deadline = std::chrono::steady_clock::now() + kWithoutEvent;
-    return semaphore_.wait_until(deadline) ? Cause::kPosted : Cause::kReadable;
+  const auto begin = std::chrono::steady_clock::now();
+  if (fd < 0 || !prepare_to_poll()) {
+    const bool is_posted =
+        semaphore_.wait_until(begin + (fd < 0 ? *at_most : nanoseconds{kWithoutEvent}));
+    return is_posted ? Cause::kPosted : fd < 0 ? Cause::kTimeout : Cause::kReadable;
   }
   for (;;) {
     if (semaphore_.take()) return Cause::kPosted;
     pollfd fds[] = {{event_.get(), POLLIN, 0}, {fd, POLLIN, 0}};
-    if (::poll(fds, 2, -1) < 0) continue;  // interrupted
+    const auto passed = std::chrono::steady_clock::now() - begin;
+    const timespec rest = at_most ? timespec_of(*at_most - passed) : timespec{};
+    const int ready = ::ppoll(fds, 2, at_most ? &rest : nullptr, nullptr);
+    if (ready < 0) continue;  // interrupted
+    if (ready == 0) return Cause::kTimeout;
     std::uint64_t posts = 0;
     if (fds[0].revents != 0) (void)!::read(event_.get(), &posts, sizeof posts);
     if (fds[0].revents == 0) return Cause::kReadable;

@@ -107,7 +107,10 @@ class CounterSource {
   /// Readable if between_polls() has something to do; -1: never. Can change with each poll and
   /// reconciliation.
   virtual int descriptor() const { return -1; }
-  /// Called when descriptor() is readable and no poll is running.
+  /// When between_polls() is to be called, from now on, also if nothing is readable; nothing:
+  /// never.
+  virtual std::optional<std::chrono::nanoseconds> due_in() { return {}; }
+  /// Called when descriptor() is readable, or due_in() has passed, and no poll is running.
   virtual void between_polls() {}
 };
 

@@ -103,6 +103,7 @@ class PollCycle {
 
   /// See CounterSource.
   int descriptor() const { return source_->descriptor(); }
+  std::optional<std::chrono::nanoseconds> due_in() { return source_->due_in(); }
   void between_polls() { source_->between_polls(); }
 
   /// Grows with all progress; from any thread.

@@ -117,7 +117,7 @@ bool Worker::release_thread() {
 void Worker::serve() {
   host::block_signals();
   for (;;) {
-    if (wake_.wait(cycle_->descriptor()) == WakeUp::Cause::kReadable) {
+    if (wake_.wait(cycle_->descriptor(), cycle_->due_in()) != WakeUp::Cause::kPosted) {
       cycle_->between_polls();
       continue;
     }

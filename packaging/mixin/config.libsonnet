@@ -26,11 +26,6 @@
     // cgroup: on a PMU with counters for half of them, each group is on the PMU for half of the time,
     // which is no problem. maxRelativeError checks the accuracy of the estimates.
     minRunningRatio: 0.2,
-    // The same for cgroups that are counted by records of switches. What a group counts between two
-    // switches is used only if it is on the PMU at both. A group with a share f of the PMU then has
-    // between f (many switches while it is on the PMU) and the cube of f: on the PMU at the first
-    // switch, at the second, and for a part f of the time in between.
-    minRunningRatioByRecords: std.pow($._config.minRunningRatio, 3),
     maxUnmeasuredRatio: 0.01,  // fraction of the enabled time that is not counted
     maxRelativeError: 0.1,  // standard error of an event, as a fraction of its count
     maxLostRecordsRatio: 0.01,  // lost and skipped records of switches, as a fraction of all records

@@ -402,7 +402,12 @@ std::size_t RecordSource::own_events() const {
 }
 
 void RecordSource::between_polls() {
-  if (recording_) recording_->drain();
+  if (recording_) recording_->between_polls();
+}
+
+std::optional<nanoseconds> RecordSource::due_in() {
+  if (!recording_ || !recording_->end_of_turn()) return {};
+  return std::max(*recording_->end_of_turn() - now(), nanoseconds{0});
 }
 
 CounterSources record_sources(perf::PerfKernel& kernel,

@@ -108,6 +108,7 @@ class RecordSource final : public CounterSource {
 
   int descriptor() const override { return recording_ ? recording_->descriptor() : -1; }
   void between_polls() override;
+  std::optional<std::chrono::nanoseconds> due_in() override;
 
  private:
   enum class Way { kDescriptors, kRecords };
@@ -165,7 +166,7 @@ class RecordSource final : public CounterSource {
   std::optional<Error> gave_up_;                           ///< why records are not used any more
   std::optional<std::chrono::nanoseconds> gave_up_until_;  ///< nothing: for good
   bool is_reported_ = false;                               ///< gave_up_
-  unsigned losing_polls_ = 0;   ///< in a row
+  unsigned losing_polls_ = 0;                              ///< in a row
   bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
   std::vector<Opened> opened_;  ///< by Handle
   std::vector<Handle> free_;    ///< of opened_

@@ -148,6 +148,15 @@ void SwitchAttribution::interrupt(std::size_t group) {
   ++groups_[group]->dropped;  // at once: while it is stopped there is no record
 }
 
+void SwitchAttribution::resume(std::size_t group) {
+  if (group >= groups_.size() || !groups_[group]) return;
+  Group& of = *groups_[group];
+  if (std::exchange(of.has_undecided, false)) drop(of, of.left, of.undecided, false);
+  std::erase(awaiting_base_, group);
+  of.records_since_base = 0;
+  of.switch_of_base = base_switches_;
+}
+
 /// The base has had no switch since its last record, so a record of another group that came after
 /// that one is of the same switch. Else its interval would be decided a poll after its time.
 void SwitchAttribution::place_at_last_switch() {

@@ -82,6 +82,9 @@ class SwitchAttribution {
 
   /// The group was stopped or started: its current interval is not whole.
   void interrupt(std::size_t group);
+  /// The group was started by the thread that drains the ring, which has drained it since it was
+  /// stopped and reading() had what it counted up to then. So its next interval begins here.
+  void resume(std::size_t group);
 
   /// The group was read by the thread that drains the ring, in this cgroup, before it was drained.
   /// If no record of the group followed, what it counted since the last one is that cgroup's.

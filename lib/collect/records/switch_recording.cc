@@ -69,6 +69,7 @@ SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring
       own_cgroup_(own_cgroup),
       sums_(kernel.now()),
       attribution_(sums_),
+      turns_(static_cast<unsigned>(ring_.cpu())),
       read_at_(kernel.now()) {}
 
 /// Not a group that another plan opens again, as the base stays. If an event of the plan's group is
@@ -91,6 +92,7 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
   if (*added >= groups_.size()) groups_.resize(*added + 1);
   groups_[*added] = {.plan = plan, .events = events.size(), .is_open = true};
   attribution_.add_group(*added, events.size(), is_base);
+  if (groups_[*added].takes_turns()) turns_.end_at(kernel_->now());
   read_group(*added);
   return *added;
 }
@@ -159,6 +161,8 @@ Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
       continue;
     }
     group.is_paused = paused;
+    end_waiting(group);
+    if (group.takes_turns()) turns_.end_at(kernel_->now());
     attribution_.interrupt(number);
     if (paused) read_group(number);  // with what it has counted since the beginning of the poll
   }
@@ -174,18 +178,84 @@ void SwitchRecording::close(std::size_t number) {
 SwitchAttribution::Statistics SwitchRecording::poll(
     const std::shared_ptr<const cgroup::CgroupNames>& names) {
   set_names(names);
+  settle();
+  return attribution_.end_poll(kernel_->now());
+}
+
+void SwitchRecording::between_polls() {
+  const bool is_due = turns_.end() && kernel_->now() >= *turns_.end();
+  is_due ? settle() : drain();
+}
+
+/// Reads the groups, drains the ring, and begins another turn if it is due. A group is stopped and
+/// started while the cgroup of this thread has the CPU, whose interval ends with the last reading
+/// before that, and begins with the start: nothing is lost.
+void SwitchRecording::settle() {
   const bool was_here = is_on_its_cpu();
   read_groups();
+  const Turn turn = next_turn();
+  for (const std::size_t number : turn.stopped) stop(number);
   drain();
   const bool is_here = own_cgroup_ && was_here && is_on_its_cpu();
-  for (std::size_t number = 0; is_here && number < groups_.size(); ++number) {
+  if (is_here) add_readings();
+  for (const std::size_t number : turn.started) start(number);
+  if (is_here) return;
+  for (const std::size_t number : turn.stopped) attribution_.interrupt(number);
+  for (const std::size_t number : turn.started) attribution_.interrupt(number);
+}
+
+void SwitchRecording::add_readings() {
+  for (std::size_t number = 0; number < groups_.size(); ++number) {
     const Group& group = groups_[number];
     if (!group.is_open || group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
-    attribution_.reading(
-        number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
+    attribution_.reading(number, {*own_cgroup_, now.time_enabled - waiting_time(group),
+                                  now.time_running, group.switches, now.counts});
   }
-  return attribution_.end_poll(kernel_->now());
+}
+
+/// Also while all groups count: they may not fit on the PMU any more.
+SwitchRecording::Turn SwitchRecording::next_turn() {
+  const nanoseconds now = kernel_->now();
+  if (turns_.end() && now < *turns_.end()) return {};
+  std::vector<GroupTurns::Member> members;
+  for (std::size_t number = 1; number < groups_.size(); ++number) {
+    const Group& group = groups_[number];
+    if (!group.takes_turns()) continue;
+    members.push_back({number, !group.waits_since, off_pmu(number) - waiting_time(group)});
+  }
+  const std::vector<std::size_t> enabled = turns_.next(members, now);
+  Turn turn;
+  for (const GroupTurns::Member& member : members) {
+    const bool is_next = std::find(enabled.begin(), enabled.end(), member.group) != enabled.end();
+    if (is_next && !member.is_enabled) turn.started.push_back(member.group);
+    if (!is_next && member.is_enabled) turn.stopped.push_back(member.group);
+  }
+  return turn;
+}
+
+/// If that is refused, it counts in this turn too.
+void SwitchRecording::stop(std::size_t number) {
+  if (!ring_.disable(*kernel_, number)) return;
+  groups_[number].waits_since = base_time();
+  read_group(number);
+}
+
+/// If that is refused, it is tried again in the next turn.
+void SwitchRecording::start(std::size_t number) {
+  if (!ring_.enable(*kernel_, number)) return;
+  end_waiting(groups_[number]);
+  attribution_.resume(number);
+}
+
+void SwitchRecording::end_waiting(Group& group) const {
+  group.waited = waiting_time(group);
+  group.waits_since.reset();
+}
+
+nanoseconds SwitchRecording::waiting_time(const Group& group) const {
+  const nanoseconds now = group.waits_since ? base_time() - *group.waits_since : nanoseconds{0};
+  return group.waited + now;
 }
 
 void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>& names) {
@@ -201,6 +271,7 @@ void SwitchRecording::read_group(std::size_t number) {
   if (group.is_broken_up) {
     read = ring_.read_last(*kernel_, number, group.reading, group.switches);
   }
+  if (read) group.reading.time_enabled += waiting_time(group);
   group.error = read ? std::nullopt : std::optional(read.error());
 }
 

@@ -15,6 +15,7 @@
 #include "cgroup/cgroup_names.h"
 #include "collect/counting_plan.h"
 #include "collect/records/cgroup_sums.h"
+#include "collect/records/group_turns.h"
 #include "collect/records/switch_attribution.h"
 #include "perf/group_reading.h"
 #include "perf/perf_kernel.h"
@@ -26,7 +27,8 @@ namespace pex::collect {
 /// did by these records: drain -> attribute -> sum.
 ///
 /// The first group is the *base*: it always counts, so its time is that of all groups. It is a
-/// group of the plan that never loses the PMU, or, without one, a group of no events.
+/// group of the plan that never loses the PMU, or, without one, a group of no events. Groups that
+/// do not fit on the PMU together are enabled in turns (GroupTurns).
 ///
 /// For the thread of the CPU. What the CPU did since the last switch belongs to the cgroup of that
 /// thread; where it runs on another CPU, that is only known after the next switch.
@@ -61,7 +63,10 @@ class SwitchRecording {
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
   /// the records of this poll were like.
   SwitchAttribution::Statistics poll(const std::shared_ptr<const cgroup::CgroupNames>& names);
-  /// Between polls: drains the ring.
+  /// Between polls: drains the ring, and begins another turn of the groups if it is due.
+  void between_polls();
+  /// When a turn ends, by PerfKernel::now(); nothing: there are no turns.
+  std::optional<std::chrono::nanoseconds> end_of_turn() const { return turns_.end(); }
   void drain();
 
   CgroupSums& sums() { return sums_; }
@@ -71,7 +76,8 @@ class SwitchRecording {
   const perf::GroupReading& last_reading_of_cpu(std::size_t group) const {
     return groups_[group].reading;
   }
-  /// For how long the group has been off the PMU, on the whole CPU, since it was opened.
+  /// For how long the group has been off the PMU, on the whole CPU, since it was opened: also while
+  /// others had their turns.
   std::chrono::nanoseconds off_pmu(std::size_t group) const {
     const perf::GroupReading& reading = groups_[group].reading;
     return reading.time_enabled - reading.time_running;
@@ -105,13 +111,24 @@ class SwitchRecording {
     std::optional<perf::OpenFailure> refused = {};  ///< why it lacks events of its plan
     bool is_open = false;                           ///< else its number is free
     bool is_paused = false;
-    perf::GroupReading reading = {};  ///< of the last poll
-    bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
-    std::uint64_t switches = 0;       ///< of the last poll
-    std::optional<Error> error = {};  ///< of the last poll
+    /// It is stopped, and others have their turn; in time of the base.
+    std::optional<std::chrono::nanoseconds> waits_since = {};
+    std::chrono::nanoseconds waited{};  ///< until then
+    perf::GroupReading reading = {};    ///< of the last poll, with the time waited as enabled
+    bool is_broken_up = false;          ///< the CPU has been offline: that reading was the last
+    std::uint64_t switches = 0;         ///< of the last poll
+    std::optional<Error> error = {};    ///< of the last poll
     std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
 
     void keep_plan();
+    bool takes_turns() const {
+      return is_open && plan != nullptr && plan->shares_pmu && !is_paused && !is_broken_up;
+    }
+  };
+  /// Groups that are to be stopped and started, by their numbers.
+  struct Turn {
+    std::vector<std::size_t> stopped;
+    std::vector<std::size_t> started;
   };
   class Visitor;
 
@@ -125,6 +142,14 @@ class SwitchRecording {
   void close(std::size_t number);
   void read_group(std::size_t number);
   void read_groups();
+  void settle();
+  void add_readings();
+  Turn next_turn();
+  void stop(std::size_t number);
+  void start(std::size_t number);
+  void end_waiting(Group& group) const;
+  std::chrono::nanoseconds base_time() const { return groups_.front().reading.time_enabled; }
+  std::chrono::nanoseconds waiting_time(const Group& group) const;
   bool is_on_its_cpu() const;
 
   perf::PerfKernel* kernel_;
@@ -132,6 +157,7 @@ class SwitchRecording {
   std::optional<std::uint64_t> own_cgroup_;
   CgroupSums sums_;
   SwitchAttribution attribution_;
+  GroupTurns turns_;
   std::vector<Group> groups_;  ///< by the number in the ring; the first is the base
   std::vector<cgroup::NamedCgroup> named_;
   std::shared_ptr<const cgroup::CgroupNames> names_;

@@ -7,22 +7,8 @@ local promql = import '../lib/promql.libsonnet';
     alert(c, name, severity, duration, expr, summary, description),
   local ofGroups(what, comparison) =
     'instance_group:perf_group_%s_per_enabled:ratio_rate%s %s' % [what, c.window, comparison],
-  // Not if cgroups are counted by records on some CPUs, and their groups are counted for as much of the
-  // time as is usual there.
-  local multiplexed = |||
-    %(share)s < %(min)g
-    unless (
-      %(share)s{scope="cgroup"} >= %(minByRecords)g
-      and %(on)s
-      max %(by)s (perf_event_exporter_cgroup_source_cpus{source="records"}) > 0
-    )
-  ||| % {
-    share: 'instance_group:perf_group_share_of_pmu:ratio_rate%s' % c.window,
-    on: promql.on(c.machineLabels),
-    by: promql.by(c.machineLabels),
-    min: c.minRunningRatio,
-    minByRecords: c.minRunningRatioByRecords,
-  },
+  local multiplexed =
+    'instance_group:perf_group_share_of_pmu:ratio_rate%s < %g' % [c.window, c.minRunningRatio],
   local group = 'group {{ $labels.group }} of scope {{ $labels.scope }} on {{ $labels.instance }}',
 
   local nothingCounts = 'perf_event_exporter_counting == 0',

@@ -66,7 +66,7 @@ local state = g.row('State', 4, [
 
 local quality = g.row('How well is counted', 9, [
   g.timeSeries('Time on the PMU, by group',
-               'Fraction of the time that a group was on the PMU. At 100 %, its counts are exact; below, they are estimates. For cgroups that are counted by records of switches it can be as low as the cube of the fraction that the group has on the CPU: what it counts between two switches is used only if it is on the PMU at both.',
+               'Fraction of the time that a group was on the PMU. At 100 %, its counts are exact; below, they are estimates.',
                'percentunit',
                partOfEnabled('running'),
                width=12,

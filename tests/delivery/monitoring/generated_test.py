@@ -81,7 +81,6 @@ class GeneratedTest(unittest.TestCase):
         self.assertEqual(checked.returncode, 0, checked.stdout)
         text = "".join(map(mixin.read_text, rules))
         self.assertIn("share_of_pmu:ratio_rate5m < 0.1\n", text)  # minRunningRatio
-        self.assertIn('{scope="cgroup"} >= 0.001\n', text)        # its cube
         self.assertIn('runbook_url: "https://wiki.invalid/perf#perfgroupmultiplexed"', text)
         self.assertIn("sum by (cluster, job, instance)", text)
         lists = re.findall(r"(?:by|on) \(([^()]*)\b(?:instance|pod|namespace)\b", text)

@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 
 namespace pex {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// A descriptor that is readable once it was written to.
 class Readable {
@@ -44,6 +47,22 @@ class NoDescriptors {
  private:
   rlimit before_{};
 };
+
+TEST(WakeUpTest, WaitsNoLongerThanItMay) {
+  const Readable other;
+  WakeUp wake;
+  for (const int fd : {-1, other.fd()}) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(wake.wait(fd, 20ms), WakeUp::Cause::kTimeout);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
+    EXPECT_EQ(wake.wait(fd, 0ms), WakeUp::Cause::kTimeout);
+    EXPECT_EQ(wake.wait(fd, -1ms), WakeUp::Cause::kTimeout);
+    wake.post();
+    EXPECT_EQ(wake.wait(fd, 1h), WakeUp::Cause::kPosted);
+  }
+  other.set();
+  EXPECT_EQ(wake.wait(other.fd(), 1h), WakeUp::Cause::kReadable);
+}
 
 TEST(WakeUpTest, APostIsNotForgottenWhereverItArrives) {
   const Readable other;

@@ -6,8 +6,10 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -739,6 +741,137 @@ TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
   EXPECT_EQ(core.totals().times().enabled, 1ms);
   EXPECT_EQ(core.totals().times().running, 0ms);
   EXPECT_EQ(total(0, 1), 5U);
+}
+
+/// Two of its groups share a PMU that has room for one.
+class TurnsRecordSourceTest : public RecordSourceTest {
+ protected:
+  TurnsRecordSourceTest() {
+    const ScopePlan core = test::scope_plan({{"one", {"cycles"}}, {"two", {"instructions"}}});
+    for (GroupPlan group : core.groups) {
+      group.shares_pmu = true;
+      plan_->cgroup.groups.push_back(group);
+    }
+    plan_->cpu = plan_->cgroup;
+    events().change_reading = [this](std::size_t event, Words& words) {
+      const bool is_base = event == leaders().at(0);
+      const CoreTimes times = is_base ? CoreTimes{enabled_, enabled_} : cores_[event];
+      words.at(1) = static_cast<std::uint64_t>(times.enabled.count()) + ++reads_;
+      words.at(2) = static_cast<std::uint64_t>(times.running.count()) + reads_;
+      std::fill(words.begin() + 3, words.end(), 0);
+      return 0;
+    };
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    poll();
+    poll();
+  }
+  bool counts(std::size_t group) { return !events().at(leaders().at(group)).is_stopped; }
+  void pass(nanoseconds time) {
+    kernel_.pass(time);
+    enabled_ += time;
+    bool is_taken = false;
+    for (const std::size_t leader : leaders()) {
+      if (leader == leaders().at(0) || events().at(leader).is_stopped) continue;
+      cores_[leader].enabled += time;
+      if (!std::exchange(is_taken, true)) cores_[leader].running += time;
+    }
+  }
+  void finish_turn() {
+    pass(cycle_->due_in().value_or(1s));
+    cycle_->between_polls();
+  }
+  GroupTimes cpu_times(std::size_t group) { return cycle_->cpu_groups()[group].totals().times(); }
+
+  struct CoreTimes {
+    nanoseconds enabled{};
+    nanoseconds running{};
+  };
+  std::map<std::size_t, CoreTimes> cores_;  ///< by leader
+};
+
+TEST_F(TurnsRecordSourceTest, GroupsThatDoNotFitTogetherCountInTurns) {
+  EXPECT_TRUE(counts(1) && counts(2));
+  EXPECT_FALSE(cycle_->due_in());
+
+  pass(1s);
+  poll();
+  EXPECT_NE(counts(1), counts(2));
+  const bool was_first = counts(1);
+  finish_turn();
+  EXPECT_EQ(counts(1), !was_first);
+  EXPECT_EQ(counts(2), was_first);
+  finish_turn();
+  EXPECT_EQ(counts(1), was_first);
+}
+
+TEST_F(TurnsRecordSourceTest, ATurnEndsInItsTimeHoweverOftenItIsPolled) {
+  pass(1s);
+  poll();
+  const bool was_first = counts(1);
+  const nanoseconds rest = cycle_->due_in().value();
+
+  pass(rest - 1ms);
+  poll();
+  cycle_->between_polls();
+
+  EXPECT_EQ(counts(1), was_first);
+  pass(1ms);
+  poll();
+  EXPECT_EQ(counts(1), !was_first);
+}
+
+TEST_F(TurnsRecordSourceTest, OnACpuAGroupIsEnabledInTheTurnsOfOthersToo) {
+  pass(1s);
+  poll();
+  const GroupTimes before[] = {cpu_times(1), cpu_times(2)};
+  const nanoseconds begin = enabled_;
+
+  for (int turn = 0; turn < 20; ++turn) finish_turn();
+  poll();
+
+  nanoseconds running{};
+  for (const std::size_t group : {1, 2}) {
+    EXPECT_NEAR(static_cast<double>((cpu_times(group).enabled - before[group - 1].enabled).count()),
+                static_cast<double>((enabled_ - begin).count()), 1e3);
+    running += cpu_times(group).running - before[group - 1].running;
+  }
+  EXPECT_NEAR(static_cast<double>(running.count()), static_cast<double>((enabled_ - begin).count()),
+              1e3);
+}
+
+TEST_F(TurnsRecordSourceTest, InAPauseNoneHasATurnAndAfterwardsThereAreTurnsAgain) {
+  pass(1s);
+  poll();
+  cycle_->set_paused(true);
+  poll();
+  for (int turn = 0; turn < 3; ++turn) {
+    finish_turn();
+    EXPECT_FALSE(counts(1) || counts(2));
+  }
+
+  cycle_->set_paused(false);
+  poll();
+  finish_turn();
+
+  EXPECT_NE(counts(1), counts(2));
+}
+
+/// Else the time enabled would be that of the group's own turns.
+TEST_F(TurnsRecordSourceTest, AGroupThatIsPausedInTheTurnOfAnotherHasNotWaitedMeanwhile) {
+  pass(1s);
+  poll();
+  const std::size_t waiting = counts(1) ? 2 : 1;
+  pass(10ms);
+  cycle_->set_paused(true);
+  poll();
+  const nanoseconds before = cpu_times(waiting).enabled;
+  pass(10ms);
+  poll();
+  cycle_->set_paused(false);
+  poll();
+
+  EXPECT_LT(cpu_times(waiting).enabled - before, 11ms);
 }
 
 TEST_F(RecordSourceTest, AFailedReadingOfACpuIsReported) {

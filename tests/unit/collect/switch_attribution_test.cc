@@ -323,6 +323,80 @@ TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwh
   EXPECT_EQ(count(2, kOther), 1U) << "no switch";
 }
 
+/// A group that is stopped and started while the thread that drains has the CPU.
+class StoppedGroupTest : public IntervalOffThePmuTest {
+ protected:
+  StoppedGroupTest() {
+    pass(1ms);
+    leave_both(1, true);
+    pass(1ms);
+    attribution.reading(kBase, base_.values(kWorker));
+    attribution.reading(kOther, other_.values(kWorker));
+  }
+  void pass_without_it(nanoseconds time) { base_.pass(time, 1); }
+  void resume() {
+    attribution.reading(kBase, base_.values(kWorker));
+    attribution.resume(kOther);
+  }
+};
+
+TEST_F(StoppedGroupTest, LosesNothingAndCountsNothingMeanwhile) {
+  pass_without_it(1ms);
+  leave_base(kWorker);
+  pass_without_it(5ms);
+  leave_base(2);
+  pass_without_it(1ms);
+  resume();
+  pass(2ms);
+  leave_both(kWorker, true);
+  pass(3ms);
+  leave_both(3, false);
+
+  EXPECT_EQ(count(1, kOther), 1U);
+  EXPECT_EQ(count(2, kOther), 0U);
+  EXPECT_EQ(read(2, kOther).time_running, 0ms);
+  EXPECT_EQ(read(2, kOther).time_enabled, 5ms);
+  EXPECT_EQ(count(kWorker, kOther), 2U);
+  EXPECT_EQ(read(kWorker, kOther).time_running, 3ms);
+  EXPECT_EQ(read(kWorker, kOther).time_enabled, 5ms);
+  EXPECT_EQ(count(3, kOther), 1U);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
+  EXPECT_EQ(attribution.statistics().skipped, 0U);
+}
+
+TEST_F(StoppedGroupTest, ThatIsKeptOffThePmuAtTheStartCountsForTheOneThatStartedIt) {
+  leave_base(kWorker);
+  pass_without_it(5ms);
+  leave_base(2);
+  resume();
+  pass(1ms, false);
+  pass(2ms);
+  leave_both(kWorker, true);
+  pass(1ms);
+  leave_both(3, true);
+
+  EXPECT_EQ(count(kWorker, kOther), 2U);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
+}
+
+TEST_F(StoppedGroupTest, ThatWasKeptOffThePmuUntilASwitchOfTheBaseCountsForNobody) {
+  leave_base(kWorker);
+  pass_without_it(5ms);
+  leave_base(2);
+  resume();
+  pass(1ms, false);
+  leave_base(kWorker);
+  pass(1ms, false);
+  pass(1ms);
+  leave_both(3, true);
+  pass(1ms);
+  leave_both(1, true);
+
+  EXPECT_EQ(count(3, kOther), 0U);
+  EXPECT_EQ(count(1, kOther), 2U);
+  EXPECT_EQ(attribution.statistics().dropped, 1U);
+}
+
 // --- intervals that are not whole ---------------------------------------------------------------
 
 TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared) {

@@ -881,17 +881,6 @@ TEST_F(DoctorTest, NotesThatRecordsOfSwitchesAreRefused) {
   EXPECT_THAT(one("open files").what, HasSubstr("and 10 for each cgroup"));
 }
 
-TEST_F(DoctorTest, NotesThatEstimatesOfGroupsInTurnsAreLessAccurateByRecords) {
-  configure(
-      "groups:\n"
-      "  - {name: core, events: [cycles, instructions], scope: cgroup}\n"
-      "  - {name: cache, events: [cache-references, cache-misses], scope: cgroup}\n");
-
-  EXPECT_EQ(one("switch records").state, State::kNote);
-  EXPECT_THAT(one("switch records").consequence, HasSubstr("'core' and 'cache'"));
-  EXPECT_THAT(one("switch records").remedy, HasSubstr("source: descriptors"));
-}
-
 TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {
   configure(std::string(kConfig) + "cgroups: {source: descriptors}\n");
   // on each of 2 CPUs 3 events and one more to see it go; 672 in reserve. For a cgroup on each CPU
