@@ -101,11 +101,22 @@ show_skips() {  # LOG
     sed -e 's/^SKIPPED: //' -e 's/^/SKIPPED: /' || true
 }
 
-# The line of ctest and the names of what failed, for those who read the last lines alone.
+# The line of ctest, the names of what failed, and how each of these ended, for those who read the last
+# lines alone.
 summary() {  # PRESET
   local -r log=$root/build/$1/ctest.log
   echo "$1: $(grep -E '^[0-9]+% tests passed' "$log" 2>/dev/null || echo 'no tests were run')"
   sed -n '/^The following tests FAILED:/,/^$/p' "$log" 2>/dev/null | sed 1d
+}
+
+failures() {  # PRESET
+  awk -v most=40 '
+    /^[0-9]+\/[0-9]+ Testing: / { name = $3; lines = 0 }
+    { line[lines++] = substr($0, 1, 400) }
+    /^Test Failed\.$|^Test time = .*Timeout/ {
+      printf "--- %s\n", name
+      for (i = lines > most ? lines - most : 0; i < lines; i++) print line[i]
+    }' "$root/build/$1/Testing/Temporary/LastTest.log" 2>/dev/null || true
 }
 
 if [[ ${1:-} == --list ]]; then
@@ -136,5 +147,6 @@ for preset in asan tsan; do
   fi
 done
 for preset in release asan tsan; do stage "$(summary $preset)"; done
+for preset in release asan tsan; do failures $preset; done
 grep -qsE '^[0-9]+% tests passed' "$root"/build/{release,asan,tsan}/ctest.log || failed=true  # of a wrong name
 ! $failed
