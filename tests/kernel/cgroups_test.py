@@ -429,13 +429,13 @@ class LeftOutTest(unittest.TestCase):
             "groups: [{name: software, events: [context-switches], scope: cgroup}]",
             f"cgroups: {{include: ['{tree.pattern}'], max: {self.COUNTED}}}", ""])
         daemon = self.enterContext(harness.Daemon(config))
-        scrape = daemon.scrape_when("as many as may be counted",
-                                    lambda scrape: state(scrape, "counted") == self.COUNTED)
+        scrape = daemon.scrape_when("values of as many as may be counted",
+                                    lambda scrape: len(self.names(scrape)) == self.COUNTED)
+        self.assertEqual(state(scrape, "counted"), self.COUNTED)
         self.assertEqual(state(scrape, "left_out"), self.CGROUPS - self.COUNTED)
 
         quiet = self.share_of_a_cpu(daemon, lambda number: None)
-        names = sorted({dict(labels)["cgroup"] for _, labels in
-                        scrape.with_name("perf_cgroup_context_switches_total")})
+        names = self.names(scrape)
 
         def make_anew(number):
             path = names[number % len(names)]
@@ -450,6 +450,11 @@ class LeftOutTest(unittest.TestCase):
                            self.CGROUPS - self.COUNTED)  # they did come and go
         self.assertEqual(state(after, "counted"), self.COUNTED)
         self.assertLess(busy - quiet, 0.05)
+
+    @staticmethod
+    def names(scrape):
+        return sorted({dict(labels)["cgroup"] for _, labels in
+                       scrape.with_name("perf_cgroup_context_switches_total")})
 
     def share_of_a_cpu(self, daemon, step):
         """What the daemon uses while `step(number)` is done, some times a second."""
