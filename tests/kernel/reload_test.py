@@ -190,8 +190,8 @@ class ChangedGroupTest(unittest.TestCase):
 
 
 class ChangedGroupByRecordsTest(ChangedGroupTest):
-    """Where a machine leaves out records, each exporter lacks others, until it finds that and counts
-    that CPU by descriptors. Neither counts more than there was."""
+    """Where a machine leaves out records, or is so busy that some are lost, each exporter lacks others,
+    and estimates them, until it counts that CPU by descriptors."""
     SOURCE = "records"
     RELOADS = 60
 
@@ -202,7 +202,7 @@ class ChangedGroupByRecordsTest(ChangedGroupTest):
         if not any(lacking):
             return self.assertAlmostEqual(reloaded, other, delta=2e-3 * other)
         if metric == "perf_cgroup_minor_faults_total":
-            self.assertLessEqual(reloaded, self.true_faults)
+            self.assertLess(reloaded, 1.1 * self.true_faults)
         self.assertGreater(reloaded, 0.8 * other)
 
 
