@@ -100,7 +100,7 @@ class Truth:
     def compare(self, what, *, counted, enabled, running, true, other=None, unnamed=0.0, lost=0.0,
                 unmeasured=UNMEASURED, pending=0.0):
         """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative.
-        `unnamed` is published as the time of cgroups whose names were never known."""
+        `unnamed` is, or will be, published as the time of cgroups whose names were never known."""
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)

@@ -12,6 +12,7 @@ import urllib.error
 
 import harness
 import perf_events
+from soak import cgroup_churn
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
 OTHER_EVENTS = [["cpu-migrations"], ["cpu-migrations", "major-faults"]]  # one after the other
@@ -23,6 +24,7 @@ SELDOM = (0.06, 6.0)  # seconds of work and of rest: such a cgroup becomes idle
 DESCRIPTORS = 520  # of a daemon: enough for about 40 cgroups
 CLOCK = "perf_cgroup_task_clock_seconds_total"
 UNNAMED = "perf_event_exporter_unnamed_cgroups_cpu_seconds_total"
+AWAITING = "perf_event_exporter_unnamed_cgroups"  # whose time is not in UNNAMED yet
 ENABLED, RUNNING = (f"perf_group_{time}_seconds_total" for time in ("enabled", "running"))
 
 # Works for a while, and rests, without end.
@@ -251,9 +253,12 @@ class Mark:
 
         def grown(name, **more):
             return last.value(name, **labels, **more) - first.value(name, **labels, **more)
+
+        awaiting = last.value(AWAITING) - first.value(AWAITING)
         return {"counted": grown(CLOCK), "enabled": grown(ENABLED, group="software"),
                 "running": grown(RUNNING, group="software"),
-                "unnamed": last.value(UNNAMED) - first.value(UNNAMED),
+                "unnamed": (last.value(UNNAMED) - first.value(UNNAMED)
+                            + max(awaiting, 0) * cgroup_churn.WORKS[1]),
                 "true": self.true[target] - before.true[target], "other": self.others.get(target)}
 
 
@@ -263,7 +268,7 @@ def scrape_with_names(daemon):
     end = time.monotonic() + 3
     while True:
         scrape = daemon.scrape_after_polls()
-        if not scrape.value("perf_event_exporter_unnamed_cgroups") or time.monotonic() > end:
+        if not scrape.value(AWAITING) or time.monotonic() > end:
             return scrape
 
 
