@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "collect/budget.h"
@@ -84,6 +85,7 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
   }
   const Way before = std::exchange(way_, next_way(targets));
   if (recorded_ == 0 && way_ == Way::kDescriptors) end_recording();
+  follow_names(targets);
   return way_ != before || (recording_ && is_dead_);
 }
 
@@ -116,6 +118,34 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
   const bool has_records = recorded_ > 0 || start_recording();
   expect_records(has_records);
   return has_records ? Way::kRecords : Way::kDescriptors;
+}
+
+void RecordSource::follow_names(const TargetSet& targets) {
+  const bool has_use = !recording_ && gave_up_ && by_records_->any();
+  if (!has_use || !targets.cpus->is_online(cpu_)) {
+    names_ring_.reset();
+    has_no_names_ring_ = false;
+    return;
+  }
+  if (names_ring_) return drain_names();
+  if (has_no_names_ring_) return;
+  Result<perf::SwitchRing> opened =
+      perf::SwitchRing::open(kernel_, cpu_, {kMinRecordsBuffer, kMinRecordsBuffer});
+  has_no_names_ring_ = !opened;
+  if (opened) names_ring_.emplace(std::move(*opened));
+}
+
+/// Of new cgroups, as no group writes records to the ring.
+void RecordSource::drain_names() {
+  struct Visitor {
+    void operator()(const perf::SwitchRecord&) const {}
+    void operator()(const perf::Loss&) const {}
+    void operator()(const perf::NewCgroup& cgroup) const {
+      named.push_back({cgroup.id, std::string(cgroup.path)});
+    }
+    std::vector<cgroup::NamedCgroup>& named;
+  };
+  (void)names_ring_->drain(Visitor{named_});
 }
 
 void RecordSource::end_recording() {
@@ -164,6 +194,9 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
     failure.attempted += "; cgroups are counted by descriptors there";
     report.add_failure("records of switches", failure, {{}, {}, {}, cpu_});
   }
+  feedback.named.insert(feedback.named.end(), std::make_move_iterator(named_.begin()),
+                        std::make_move_iterator(named_.end()));
+  named_.clear();
   if (!recording_) return;
   for (cgroup::NamedCgroup& named : recording_->take_named()) {
     feedback.named.push_back(std::move(named));
@@ -190,12 +223,14 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
   const auto away = descriptors_.detect_cpu_offline();
   is_dead_ = is_dead_ || away;
+  if (away) names_ring_.reset();
   return away;
 }
 
 void RecordSource::forget_cpu() {
   descriptors_.forget_cpu();
   is_dead_ = true;
+  names_ring_.reset();
 }
 
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
@@ -398,11 +433,18 @@ std::size_t RecordSource::descriptors(Handle group) const {
 
 std::size_t RecordSource::own_events() const {
   return descriptors_.own_events() + check_.open_events() +
-         (recording_ ? recording_->counters() : 0);
+         (recording_ ? recording_->counters() : 0) +
+         (names_ring_ ? perf::SwitchRing::own_events() : 0);
+}
+
+int RecordSource::descriptor() const {
+  if (recording_) return recording_->descriptor();
+  return names_ring_ ? names_ring_->fd() : -1;
 }
 
 void RecordSource::between_polls() {
-  if (recording_) recording_->between_polls();
+  if (recording_) return recording_->between_polls();
+  if (names_ring_) drain_names();
 }
 
 std::optional<nanoseconds> RecordSource::due_in() {

@@ -19,6 +19,7 @@
 #include "collect/records/switch_recording.h"
 #include "collect/records/target_handles.h"
 #include "perf/perf_kernel.h"
+#include "perf/switch_ring.h"
 
 namespace pex::collect {
 
@@ -49,6 +50,10 @@ class RecordedCpus {
     return static_cast<std::size_t>(
         std::count_if(cpus.begin(), cpus.end(), [this](int cpu) { return cpus_.contains(cpu); }));
   }
+  bool any() const {
+    const std::lock_guard lock{mutex_};
+    return !cpus_.empty();
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -72,6 +77,9 @@ class RecordedCpus {
 /// change of the source loses at most what happens between the last reading of the one and the
 /// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
 /// next poll, as the targets of this one may be more than there are descriptors for.
+///
+/// While other CPUs count by records, and this one has given them up, it has a ring for the names
+/// of cgroups that are made on it. They may run elsewhere, and be gone before they are looked for.
 class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
@@ -106,7 +114,7 @@ class RecordSource final : public CounterSource {
   std::chrono::nanoseconds now() override { return kernel_.now(); }
   std::uint64_t progress() const override { return kernel_.answers(); }
 
-  int descriptor() const override { return recording_ ? recording_->descriptor() : -1; }
+  int descriptor() const override;
   void between_polls() override;
   std::optional<std::chrono::nanoseconds> due_in() override;
 
@@ -138,6 +146,8 @@ class RecordSource final : public CounterSource {
   void give_up(Error reason);
   void give_up_for_a_while(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
+  void follow_names(const TargetSet& targets);
+  void drain_names();
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
   Result<Opened, perf::OpenFailure> open_recorded(
@@ -158,6 +168,9 @@ class RecordSource final : public CounterSource {
 
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
+  std::optional<perf::SwitchRing> names_ring_;
+  bool has_no_names_ring_ = false;  ///< it was refused
+  std::vector<cgroup::NamedCgroup> named_;
   RecordCheck check_;
   Way way_ = Way::kDescriptors;
   bool expects_records_ = false;                           ///< in by_records_

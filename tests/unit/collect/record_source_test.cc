@@ -394,6 +394,75 @@ TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport)
   EXPECT_THAT(poll().failures, IsEmpty());
 }
 
+/// A CPU that has given up records, as it does not write all of them.
+class NamesOfRecordSourceTest : public RecordSourceTest {
+ protected:
+  NamesOfRecordSourceTest() {
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    poll();
+    for (int i = 0; i < 10; ++i) {
+      switches_ += 2;
+      write(kA);
+    }
+    poll();
+    poll();
+    EXPECT_FALSE(records());
+  }
+  void set_other_cpu(bool is_recorded) { by_records_->set(kCpu + 1, is_recorded); }
+  bool report_cgroup() {
+    return ring().write(test::RecordEncoder(PERF_RECORD_CGROUP).u64(kB).text("/b").record());
+  }
+};
+
+TEST_F(NamesOfRecordSourceTest, ReportsCgroupsThatAreMadeWhileOtherCpusHaveRecords) {
+  const std::size_t before = poll().now.open_events;
+  set_other_cpu(true);
+  const PollReport report = poll();
+  EXPECT_EQ(report.now.open_events, before + 1);
+  EXPECT_THAT(events().still_open(), SizeIs(1));
+  EXPECT_GE(cycle_->descriptor(), 0);
+
+  ASSERT_TRUE(report_cgroup());
+  poll();
+
+  ASSERT_THAT(feedback_.named, SizeIs(1));
+  EXPECT_EQ(feedback_.named[0], (cgroup::NamedCgroup{kB, "/b"}));
+  poll();
+  EXPECT_THAT(feedback_.named, IsEmpty());
+  set_other_cpu(false);
+  EXPECT_EQ(poll().now.open_events, before);
+  EXPECT_EQ(cycle_->descriptor(), -1);
+}
+
+TEST_F(NamesOfRecordSourceTest, ReportsThemAlsoIfTheRingIsReadBetweenPolls) {
+  set_other_cpu(true);
+  poll();
+  ASSERT_TRUE(report_cgroup());
+
+  cycle_->between_polls();
+  poll();
+
+  EXPECT_THAT(feedback_.named, SizeIs(1));
+}
+
+TEST_F(NamesOfRecordSourceTest, CountsWithoutARingIfItIsRefused) {
+  std::size_t refusals = 0;
+  events().refuse_map = [&](std::size_t, std::size_t) {
+    ++refusals;
+    return EPERM;
+  };
+  set_other_cpu(true);
+
+  EXPECT_THAT(poll().failures, IsEmpty());
+  const std::size_t tries = refusals;
+  poll();
+
+  EXPECT_GT(tries, 0U);
+  EXPECT_EQ(refusals, tries) << "once";
+  EXPECT_EQ(cycle_->descriptor(), -1);
+}
+
 TEST_F(RecordSourceTest, TotalsContinueWhenTheSourceChanges) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));
