@@ -19,6 +19,11 @@
 
 namespace pex::collect {
 
+class SumMembers;
+class SumTotals;
+struct LabelSum;
+struct SumMember;
+
 /// The sums over cgroups that a plan has (SumPlan). At each poll, what each cgroup has counted
 /// since the poll before is added to the sum of its labels, where it stays when the cgroup ends.
 ///
@@ -58,41 +63,27 @@ class LabelSums {
   void add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report);
 
  private:
-  class Totals;
-  struct Sum;
-  struct Member;
-  using Sums = std::map<std::vector<std::string>, Sum>;
-  /// Of each sum of a plan its place in the plan before; nothing: it is new.
-  using Places = std::vector<std::optional<std::size_t>>;
-
-  Places keep_sums(const CountingPlan& before);
-  void begin_after(const Snapshot& last, const CountingPlan& plan);
-  void change_members(const Places& sums, std::span<const std::size_t> groups);
+  std::vector<std::optional<std::size_t>> keep_sums(const CountingPlan& before);
   void end_surplus(std::size_t number);
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
   void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
                 Clock::time_point now);
-  bool note_coverage(const Snapshot& snapshot);
-  void leave_out_inner(const TargetSet& targets);
-  void leave_out_none(const TargetSet& targets);
   void add(const Snapshot& snapshot);
-  void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
+  void add_increments(SumMember& member, const Snapshot& snapshot, const RowRange& rows);
   void add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones);
-  void add_to_sum(const Member& member, std::size_t number, const Totals& more);
+  void add_to_sum(const SumMember& member, std::size_t number, const SumTotals& more);
   void end_idle(Clock::time_point now);
-  void end(std::size_t number, const std::unordered_set<const Sum*>& ended);
+  void end(std::size_t number, const std::unordered_set<const LabelSum*>& ended);
   void note_age(Clock::time_point now);
   void publish(Snapshot& snapshot) const;
   void report_left_out(PollReport& report) const;
 
   std::shared_ptr<const CountingPlan> plan_;
-  std::vector<Sums> sums_;             ///< as plan_->sums, by their values
-  std::vector<Member> members_;        ///< as the targets of the last snapshot
+  std::vector<std::map<std::vector<std::string>, LabelSum>> sums_;  ///< as plan_->sums, by values
+  std::unique_ptr<SumMembers> members_;
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
-  bool nesting_changes_ = false;       ///< with the next snapshot, even of the same targets
-  bool may_nest_ = false;              ///< cgroups_nest of the plan of the last snapshot
-  std::unique_ptr<Totals> more_;       ///< reused, to allocate nothing
+  std::unique_ptr<SumTotals> more_;    ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout
 };
