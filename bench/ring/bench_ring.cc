@@ -85,7 +85,7 @@ void print_legend(int cpu, const Options& options) {
       "groups of the shipped library\n(SwitchRecording) with 6 software events. "
       "Its poll once a second is in it. Attributed: the context\nswitches of the two cgroups, to "
       "all "
-      "records; others run too.\n\n",
+      "records; others run too. In turns: two more groups, of which one counts at a time.\n\n",
       kernel.sysname, kernel.release, kernel.machine, cpu, SwitchRecords::kRecordBytes,
       options.ring / kKiB);
   std::fflush(stdout);
@@ -142,12 +142,18 @@ double percent_of_cpu(const RecordingReader::Outcome& outcome) {
 
 void print_outcome(const char* feed, const RecordingReader::Outcome& outcome) {
   const auto records = static_cast<double>(outcome.records.records);
-  std::printf("%-34s %9.0f %8.1f %6llu %8llu %10llu %9.1f %6.3f %12.1f\n", feed,
-              records / outcome.seconds, static_cast<double>(outcome.drains) / outcome.seconds,
+  std::printf("%-34s %9.0f %8.1f %7.1f %6llu %8llu %10llu ", feed, records / outcome.seconds,
+              static_cast<double>(outcome.drains) / outcome.seconds,
+              static_cast<double>(outcome.turns) / outcome.seconds,
               static_cast<unsigned long long>(outcome.records.lost),
               static_cast<unsigned long long>(outcome.records.skipped),
-              static_cast<unsigned long long>(outcome.unreadable), outcome.cpu_ns / records,
-              percent_of_cpu(outcome), 100 * static_cast<double>(outcome.switches) / records);
+              static_cast<unsigned long long>(outcome.unreadable));
+  if (records == 0) {
+    std::printf("%9s %6.3f %12s\n", "-", percent_of_cpu(outcome), "-");
+    return;
+  }
+  std::printf("%9.1f %6.3f %12.1f\n", outcome.cpu_ns / records, percent_of_cpu(outcome),
+              100 * static_cast<double>(outcome.switches) / records);
 }
 
 /// Where the ping-pong is played.
@@ -158,19 +164,22 @@ struct Scene {
 };
 
 /// How the worker is fed, and what it counts.
-enum class Feed { kFast, kEven, kBursts };
+enum class Feed { kFast, kEven, kBursts, kNone };
 struct Work {
   const char* title;
   Feed feed;
-  bool has_ancestors;
+  RecordingReader::Options counted = {};
 };
 constexpr std::array kWorks = {
-    Work{"2 cgroups, at full speed", Feed::kFast, false},
-    Work{"2 cgroups, evenly on a busy CPU", Feed::kEven, false},
-    Work{"2 cgroups, in bursts, else idle", Feed::kBursts, false},
-    Work{"and 3 above them, at full speed", Feed::kFast, true},
-    Work{"and 3 above them, evenly", Feed::kEven, true},
-    Work{"and 3 above them, in bursts", Feed::kBursts, true},
+    Work{"2 cgroups, at full speed", Feed::kFast},
+    Work{"2 cgroups, evenly on a busy CPU", Feed::kEven},
+    Work{"2 cgroups, in bursts, else idle", Feed::kBursts},
+    Work{"and 3 above them, at full speed", Feed::kFast, {.with_ancestors = true}},
+    Work{"and 3 above them, evenly", Feed::kEven, {.with_ancestors = true}},
+    Work{"and 3 above them, in bursts", Feed::kBursts, {.with_ancestors = true}},
+    Work{"2 cgroups, and groups in turns", Feed::kEven, {.in_turns = true}},
+    Work{"idle", Feed::kNone},
+    Work{"idle, and groups in turns", Feed::kNone, {.in_turns = true}},
 };
 
 Result<> feed(const Work& work, PingPong& game, double seconds, const StopSignals& stop) {
@@ -181,13 +190,16 @@ Result<> feed(const Work& work, PingPong& game, double seconds, const StopSignal
       return feed_evenly(game, seconds, kGoalRate, stop);
     case Feed::kBursts:
       return feed_slowly(game, seconds, kGoalRate, stop);
+    case Feed::kNone:
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      return {};
   }
   return feed(game, seconds, stop);
 }
 
 Result<RecordingReader::Outcome> measure_worker(const Work& work, const Scene& scene,
                                                 const Options& options, const StopSignals& stop) {
-  RecordingReader reader{scene.cpu, options.ring, scene.cgroups, work.has_ancestors};
+  RecordingReader reader{scene.cpu, options.ring, scene.cgroups, work.counted};
   if (const Result<> fed = feed(work, scene.game, options.seconds, stop); !fed) return fed.error();
   Result<RecordingReader::Outcome> outcome = reader.stop();
   if (outcome) print_outcome(work.title, *outcome);
@@ -198,9 +210,9 @@ Result<RecordingReader::Outcome> measure_worker(const Work& work, const Scene& s
 using Outcomes = std::array<RecordingReader::Outcome, 3>;
 Result<Outcomes> measure_workers(const Scene& scene, const Options& options,
                                  const StopSignals& stop) {
-  std::printf("\n%-34s %9s %8s %6s %8s %10s %9s %6s %12s\n", "as the daemon's worker does",
-              "records/s", "drains/s", "lost", "skipped", "unreadable", "ns/record", "CPU %",
-              "attributed %");
+  std::printf("\n%-34s %9s %8s %7s %6s %8s %10s %9s %6s %12s\n", "as the daemon's worker does",
+              "records/s", "drains/s", "turns/s", "lost", "skipped", "unreadable", "ns/record",
+              "CPU %", "attributed %");
   std::vector<RecordingReader::Outcome> all;
   for (const Work& work : kWorks) {
     const Result<RecordingReader::Outcome> outcome = measure_worker(work, scene, options, stop);

@@ -18,7 +18,7 @@ namespace pex::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr std::chrono::seconds kPollInterval{1};
 
@@ -49,6 +49,17 @@ collect::GroupPlan software_group() {
   }
   return group;
 }
+
+/// One of two that the PMU has no room for together.
+collect::GroupPlan group_in_turns(const char* name, std::size_t events) {
+  collect::GroupPlan group = software_group();
+  group.name = name;
+  group.shares_pmu = true;
+  group.events.resize(events);
+  return group;
+}
+constexpr std::size_t kEventsOfCrowded = 3;
+constexpr std::size_t kLeader = 1;
 
 /// Without its directory: nothing is opened in it.
 std::shared_ptr<const cgroup::Cgroup> cgroup_at(const std::string& mount, const std::string& path) {
@@ -81,12 +92,17 @@ std::shared_ptr<const cgroup::CgroupNames> names_of(
 }  // namespace
 
 RecordingReader::RecordingReader(int cpu, std::size_t ring_bytes, const SwitchCgroups& cgroups,
-                                 bool with_ancestors)
+                                 const Options& options)
     : ring_bytes_(ring_bytes),
-      cgroups_(counted(cgroups, with_ancestors)),
+      kernel_(kLeader + kEventsOfCrowded),
+      cgroups_(counted(cgroups, options.with_ancestors)),
       names_(names_of(cgroups_)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   plan_.cgroup.groups.push_back(software_group());
+  if (options.in_turns) {
+    plan_.cgroup.groups.push_back(group_in_turns("one", kEventsOfCrowded - 1));
+    plan_.cgroup.groups.push_back(group_in_turns("two", kEventsOfCrowded));
+  }
   thread_ = std::thread{[this, cpu] { run(cpu); }};
 }
 
@@ -122,10 +138,11 @@ Result<> RecordingReader::open(int cpu) {
       collect::SwitchRecording::open(kernel_, cpu, {ring_bytes_, ring_bytes_}, plan_, std::nullopt);
   if (!recording) return recording.error();
   recording_ = std::move(*recording);
-  const collect::GroupPlan& plan = plan_.cgroup.groups.front();
-  const auto group = recording_->open_group(plan, plan.events.size());
-  if (!group) return group.error().error;
-  group_ = *group;
+  for (const collect::GroupPlan& plan : plan_.cgroup.groups) {
+    const auto group = recording_->open_group(plan, plan.events.size());
+    if (!group) return group.error().error;
+    if (&plan == &plan_.cgroup.groups.front()) group_ = *group;
+  }
   for (const auto& cgroup : cgroups_) {
     const Target target = recording_->sums().open(cgroup, group_);
     switches_.resize(std::max<std::size_t>(switches_.size(), target + 1));
@@ -134,20 +151,24 @@ Result<> RecordingReader::open(int cpu) {
   return {};
 }
 
-/// Is woken up by the ring and for each poll, as the worker is, and by nothing else: in a CPU that
-/// was idle a wake-up takes as long as hundreds of records.
+/// Is woken up by the ring, at the end of a turn and for each poll, as the worker is, and by
+/// nothing else: in a CPU that was idle a wake-up takes as long as hundreds of records.
 void RecordingReader::serve() {
   poll();
+  poll();  // finds that not all groups fit
   auto due = Clock::now() + kPollInterval;
   for (;;) {
-    const auto wait = std::chrono::ceil<milliseconds>(due - Clock::now());
+    std::chrono::nanoseconds wait = due - Clock::now();
+    const auto end_of_turn = recording_->end_of_turn();
+    if (end_of_turn) wait = std::min(wait, *end_of_turn - kernel_.now());
+    wait = std::max(wait, std::chrono::nanoseconds{0});
+    const timespec time{wait / seconds{1}, (wait % seconds{1}).count()};
     pollfd awaited[] = {{recording_->descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-    ::poll(awaited, 2, static_cast<int>(std::max(wait, milliseconds{0}).count()));
+    const int ready = ::ppoll(awaited, 2, &time, nullptr);
     if (awaited[1].revents != 0) break;
-    if (awaited[0].revents != 0) {
-      recording_->drain();
-      ++outcome_.drains;
-    }
+    if (ready > 0) ++outcome_.drains;
+    if (ready == 0 && end_of_turn && kernel_.now() >= *end_of_turn) ++outcome_.turns;
+    recording_->between_polls();
     if (Clock::now() < due) continue;
     poll();
     due += kPollInterval;

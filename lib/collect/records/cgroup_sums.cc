@@ -11,9 +11,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// The id of the root, whose tasks include the idle one.
-constexpr std::uint64_t kRootOfAll = 1;
-
 nanoseconds to_time(std::uint64_t words) {
   constexpr auto kMax = static_cast<std::uint64_t>(nanoseconds::max().count());
   return nanoseconds{static_cast<std::int64_t>(std::min(words, kMax))};

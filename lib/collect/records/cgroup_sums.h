@@ -19,6 +19,9 @@
 
 namespace pex::collect {
 
+/// The id of the root of all cgroups, whose tasks include the idle one.
+inline constexpr std::uint64_t kRootOfAll = 1;
+
 /// What the cgroups of one CPU did, summed to the cgroups that are counted there: the targets.
 /// Increments come by the id of the cgroup that ran. A target's sums are those of its own id and of
 /// all ids at and below its path, since it was opened. Each increment is added to all targets that

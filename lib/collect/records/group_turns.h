@@ -19,16 +19,21 @@ namespace pex::collect {
 ///   all count --one is kept off the PMU--> one less in each turn, and so on
 ///   so many count in each turn --kTriesAgain--> one more
 ///
+/// A thread has to wake up for each turn, so turns get longer while the CPU is idle.
+///
 /// Groups that lose the PMU also alone have to share it with those of other programs. Turns differ
 /// in length, so that no rhythm of a load follows them.
 ///
 /// Takes plain values: knows no kernel. Not thread-safe.
 class GroupTurns {
  public:
-  static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds{20};  ///< on average
+  static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds{20};   ///< on average
+  static constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::seconds{1};  ///< the same
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};
   /// A group has lost the PMU if it was off it for a larger part of the time.
   static constexpr int kMaxOffPmuPercent = 2;
+  /// The CPU is idle if cgroups had it for a smaller part of the time.
+  static constexpr int kMinBusyPercent = 2;
 
   /// A group that can lose the PMU, and is not paused.
   struct Member {
@@ -41,8 +46,9 @@ class GroupTurns {
   explicit GroupTurns(unsigned seed) : random_(seed + 1) {}
 
   /// Called when a turn ends, or at any time while all groups count: those that count from `now`
-  /// on. `members` in ascending order.
-  std::vector<std::size_t> next(std::span<const Member> members, std::chrono::nanoseconds now);
+  /// on. `members` in ascending order; `busy`: for how long cgroups have had the CPU, in all.
+  std::vector<std::size_t> next(std::span<const Member> members, std::chrono::nanoseconds now,
+                                std::chrono::nanoseconds busy);
 
   /// The members have changed: another turn begins at once.
   void end_at(std::chrono::nanoseconds now) { end_ = now; }
@@ -56,15 +62,17 @@ class GroupTurns {
     std::chrono::nanoseconds off_pmu{};
   };
 
-  bool any_lost(std::span<const Member> members, std::chrono::nanoseconds now) const;
-  std::chrono::nanoseconds length();
+  bool any_lost(std::span<const Member> members, std::chrono::nanoseconds passed) const;
+  std::chrono::nanoseconds random_length();
 
   std::minstd_rand random_;
   std::size_t together_ = std::numeric_limits<std::size_t>::max();  ///< at most, in one turn
   std::chrono::nanoseconds changed_at_{};                           ///< together_
   std::size_t first_ = 0;                                           ///< of the groups in this turn
   std::optional<std::chrono::nanoseconds> end_;
+  std::chrono::nanoseconds length_ = kTurn;  ///< on average
   std::chrono::nanoseconds seen_at_{};
+  std::chrono::nanoseconds busy_{};
   std::vector<Seen> seen_;  ///< those that were enabled then
 };
 

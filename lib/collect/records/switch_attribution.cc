@@ -196,6 +196,9 @@ void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Inter
     return sums_.add_counts(group, cgroup, interval.running, counts);
   }
   statistics_.time = saturating_sum(statistics_.time, interval.enabled);
+  if (cgroup == kRootOfAll) {
+    statistics_.root_time = saturating_sum(statistics_.root_time, interval.enabled);
+  }
   sums_.add(group, cgroup, interval.enabled, interval.enabled, counts);
 }
 
@@ -240,6 +243,7 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
                   .dropped_time = statistics_.dropped_time - before.dropped_time,
                   .lost_time = statistics_.lost_time - before.lost_time,
                   .skipped_time = statistics_.skipped_time - before.skipped_time,
+                  .root_time = statistics_.root_time - before.root_time,
                   .time = statistics_.time - before.time};
   poll.are_complete = allowance_.take(poll);
   const Gap skipped = std::exchange(skipped_, {});

@@ -57,6 +57,8 @@ class SwitchAttribution {
     std::chrono::nanoseconds dropped_time{};  ///< of these, of all groups
     std::chrono::nanoseconds lost_time{};     ///< of these, of the base
     std::chrono::nanoseconds skipped_time{};  ///< the part of it for skipped records
+    std::chrono::nanoseconds root_time{};     ///< of the base, of the root of all cgroups, which
+                                              ///< includes the time that the CPU is idle
     std::chrono::nanoseconds time{};          ///< of the base, in all
 
     /// The kernel writes a record of each switch, or has left out so few of them since the start,

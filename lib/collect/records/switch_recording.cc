@@ -191,6 +191,7 @@ void SwitchRecording::between_polls() {
 /// started while the cgroup of this thread has the CPU, whose interval ends with the last reading
 /// before that, and begins with the start: nothing is lost.
 void SwitchRecording::settle() {
+  drain();  // how busy the CPU was until now
   const bool was_here = is_on_its_cpu();
   read_groups();
   const Turn turn = next_turn();
@@ -224,7 +225,9 @@ SwitchRecording::Turn SwitchRecording::next_turn() {
     if (!group.takes_turns()) continue;
     members.push_back({number, !group.waits_since, off_pmu(number) - waiting_time(group)});
   }
-  const std::vector<std::size_t> enabled = turns_.next(members, now);
+  const SwitchAttribution::Statistics& statistics = attribution_.statistics();
+  const std::vector<std::size_t> enabled =
+      turns_.next(members, now, statistics.time - statistics.root_time);
   Turn turn;
   for (const GroupTurns::Member& member : members) {
     const bool is_next = std::find(enabled.begin(), enabled.end(), member.group) != enabled.end();

@@ -26,13 +26,14 @@ class GroupTurnsTest : public testing::Test {
 
   void pass(nanoseconds time) {
     now_ += time;
+    busy_ += is_idle_ ? time / 100 : time;
     std::size_t enabled = 0;
     for (GroupTurns::Member& member : members_) {
       if (member.is_enabled && enabled++ >= room_) member.off_pmu += time;
     }
   }
   std::vector<std::size_t> next() {
-    std::vector<std::size_t> groups = turns_.next(members_, now_);
+    std::vector<std::size_t> groups = turns_.next(members_, now_, busy_);
     for (GroupTurns::Member& member : members_) {
       member.is_enabled = std::find(groups.begin(), groups.end(), member.group) != groups.end();
     }
@@ -46,6 +47,8 @@ class GroupTurnsTest : public testing::Test {
 
   std::size_t room_ = 2;
   nanoseconds now_ = 1h;
+  bool is_idle_ = false;
+  nanoseconds busy_{};
   std::vector<GroupTurns::Member> members_;
   GroupTurns turns_{0};
 };
@@ -108,6 +111,25 @@ TEST_F(GroupTurnsTest, TurnsDifferInLengthAroundTheMean) {
   EXPECT_LE(*lengths.rbegin(), GroupTurns::kTurn * 3 / 2);
   EXPECT_NEAR(static_cast<double>((now_ - begin).count()),
               400 * static_cast<double>(GroupTurns::kTurn.count()), 0.05 * 400 * 50e6);
+}
+
+TEST_F(GroupTurnsTest, TurnsGetLongerWhileTheCpuIsIdle) {
+  room_ = 1;
+  add(1);
+  add(2);
+  while (next_turn().size() > 1) {
+  }
+
+  is_idle_ = true;
+  for (int i = 0; i < 10; ++i) next_turn();
+  const nanoseconds when_idle = *turns_.end() - now_;
+  is_idle_ = false;
+  next_turn();
+  const nanoseconds when_busy = *turns_.end() - now_;
+
+  EXPECT_GE(when_idle, GroupTurns::kLongestTurn / 2);
+  EXPECT_LE(when_idle, GroupTurns::kLongestTurn * 3 / 2);
+  EXPECT_LE(when_busy, GroupTurns::kTurn * 3 / 2);
 }
 
 TEST_F(GroupTurnsTest, OneMoreIsTriedAfterAMinuteAndStaysIfItFits) {

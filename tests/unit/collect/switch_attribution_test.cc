@@ -114,7 +114,8 @@ TEST_F(SwitchAttributionTest, TheDifferenceBetweenTwoRecordsIsWhatTheCgroupDidTh
   EXPECT_EQ(count(2), 200U);
   EXPECT_EQ(enabled(1), 11ms);
   EXPECT_EQ(read(1).time_running, 11ms);
-  EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 3, .time = 31ms}));
+  EXPECT_EQ(attribution.statistics(),
+            (SwitchAttribution::Statistics{.records = 3, .root_time = 11ms, .time = 31ms}));
 }
 
 TEST_F(SwitchAttributionTest, TheTimeEnabledOfAllGroupsIsThatOfTheBase) {
@@ -419,6 +420,7 @@ TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared
                                                  .dropped = 1,
                                                  .dropped_time = 40ms,
                                                  .lost_time = 40ms,
+                                                 .root_time = 40ms,
                                                  .time = 90ms}));
 }
 
