@@ -27,8 +27,9 @@ namespace pex::collect {
 /// Takes plain values: knows no kernel. Not thread-safe.
 class GroupTurns {
  public:
-  static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds{20};   ///< on average
-  static constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::seconds{1};  ///< the same
+  /// On average, on a CPU that is busy, and at most on one that is idle.
+  static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds{20};
+  static constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::milliseconds{200};
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};
   /// A group has lost the PMU if it was off it for a larger part of the time.
   static constexpr int kMaxOffPmuPercent = 2;
