@@ -11,7 +11,7 @@ std::vector<std::size_t> GroupTurns::next(std::span<const Member> members, nanos
                                           nanoseconds busy) {
   const nanoseconds passed = now - std::exchange(seen_at_, now);
   const bool is_idle = busy - std::exchange(busy_, busy) < passed / 100 * kMinBusyPercent;
-  length_ = is_idle ? std::min(2 * length_, kLongestTurn) : kTurn;
+  length_ = is_idle ? std::min(2 * length_, kMaxTurn) : kTurn;
   const std::size_t all = members.size();
   const std::size_t before = std::min(together_, all);
   if (any_lost(members, passed) && before > 1) {

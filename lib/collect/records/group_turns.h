@@ -29,7 +29,7 @@ class GroupTurns {
  public:
   /// On average, on a CPU that is busy, and at most on one that is idle.
   static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds{20};
-  static constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::milliseconds{200};
+  static constexpr std::chrono::nanoseconds kMaxTurn = std::chrono::milliseconds{200};
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};
   /// A group has lost the PMU if it was off it for a larger part of the time.
   static constexpr int kMaxOffPmuPercent = 2;
