@@ -129,7 +129,7 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
      [](const yaml::Value& value, Config& config) { read_groups(value, config.groups); },
      {"What is counted: groups of events that are on the PMU at the same time. Ratios between "
       "events of one group are therefore meaningful. If the groups need more counters than a CPU "
-      "has, the kernel multiplexes them. An event that this machine does not have is left out "
+      "has, they are multiplexed. An event that this machine does not have is left out "
       "and reported; the other events are counted.",
       [] { return std::string("list of maps, at least one"); }, nullptr, list_group_keys},
      kNoGroups,

@@ -106,8 +106,8 @@ class SwitchRing {
   Result<std::size_t, OpenFailure> add_group(PerfKernel& kernel,
                                              std::span<const CounterSpec> events);
 
-  /// Stops the group and starts it again. What other cgroups did before is in the first interval
-  /// after that, which therefore is nobody's.
+  /// Stops the group and starts it again. The interval up to the first record after that includes
+  /// what was counted between the last record and the stop, by whichever cgroup.
   Result<> disable(PerfKernel& kernel, std::size_t group) const;
   Result<> enable(PerfKernel& kernel, std::size_t group) const;
 

@@ -12,9 +12,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// The base of a recording (SwitchRecording).
-constexpr std::size_t kBase = 0;
-
 /// Of readings, until the cgroup did not run during one.
 constexpr int kAttempts = 3;
 
@@ -123,7 +120,7 @@ void RecordCheck::begin(SwitchRecording& recording, Target target) {
   counting_->path = cgroup->path;
   counting_->handle = *handle;
   counting_->group = &group;
-  counting_->dropped = recording.attribution().dropped(kBase);
+  counting_->dropped = recording.attribution().dropped(SwitchRecording::kBase);
   counting_->at = descriptors_->now();
   std::optional<CheckedInterval> totals = read_both(recording);
   if (!totals) return inconclusive();
@@ -142,7 +139,7 @@ std::optional<CheckedInterval> RecordCheck::read_both(SwitchRecording& recording
     if (!descriptors_->read(counting_->handle, after)) return {};
     if (before.time_enabled != after.time_enabled) continue;
     perf::GroupReading records;
-    recording.sums().look(counting_->target, kBase, records);
+    recording.sums().look(counting_->target, SwitchRecording::kBase, records);
     return CheckedInterval{side_of(records), side_of(after)};
   }
   return {};
@@ -174,7 +171,8 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
 /// Nothing if nothing can be concluded from it.
 std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) {
   const std::optional<CheckedInterval> totals = read_both(recording);
-  const bool is_whole = recording.attribution().dropped(kBase) == counting_->dropped;
+  const bool is_whole =
+      recording.attribution().dropped(SwitchRecording::kBase) == counting_->dropped;
   if (!totals || !is_whole) return {};
   CheckedInterval interval{since(counting_->begin.records, totals->records),
                            since(counting_->begin.descriptors, totals->descriptors)};

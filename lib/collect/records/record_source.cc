@@ -85,7 +85,7 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
   }
   const Way before = std::exchange(way_, next_way(targets));
   if (recorded_ == 0 && way_ == Way::kDescriptors) end_recording();
-  follow_names(targets);
+  names_have_use_ = targets.cpus->is_online(cpu_) && by_records_->among(targets.cpus->online) > 0;
   return way_ != before || (recording_ && is_dead_);
 }
 
@@ -120,19 +120,21 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
   return has_records ? Way::kRecords : Way::kDescriptors;
 }
 
-void RecordSource::follow_names(const TargetSet& targets) {
-  const bool has_use = !recording_ && gave_up_ && by_records_->any();
-  if (!has_use || !targets.cpus->is_online(cpu_)) {
-    names_ring_.reset();
-    has_no_names_ring_ = false;
-    return;
-  }
+/// At the end of a poll: the recording may have begun or ended in it.
+void RecordSource::follow_names() {
+  if (recording_ || !names_have_use_) return close_names_ring();
   if (names_ring_) return drain_names();
-  if (has_no_names_ring_) return;
+  if (names_refused_at_ && now() - *names_refused_at_ < kTriesAgain) return;
   Result<perf::SwitchRing> opened =
       perf::SwitchRing::open(kernel_, cpu_, {kMinRecordsBuffer, kMinRecordsBuffer});
-  has_no_names_ring_ = !opened;
+  names_refused_at_ = opened ? std::nullopt : std::optional(now());
   if (opened) names_ring_.emplace(std::move(*opened));
+}
+
+void RecordSource::close_names_ring() {
+  if (names_ring_) drain_names();
+  names_ring_.reset();
+  names_refused_at_.reset();
 }
 
 /// Of new cgroups, as no group writes records to the ring.
@@ -151,6 +153,8 @@ void RecordSource::drain_names() {
 void RecordSource::end_recording() {
   losing_polls_ = 0;
   check_.abandon();
+  if (!recording_) return;
+  for (cgroup::NamedCgroup& named : recording_->take_named()) named_.push_back(std::move(named));
   recording_.reset();
 }
 
@@ -194,6 +198,7 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
     failure.attempted += "; cgroups are counted by descriptors there";
     report.add_failure("records of switches", failure, {{}, {}, {}, cpu_});
   }
+  follow_names();
   feedback.named.insert(feedback.named.end(), std::make_move_iterator(named_.begin()),
                         std::make_move_iterator(named_.end()));
   named_.clear();
@@ -223,14 +228,14 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
   const auto away = descriptors_.detect_cpu_offline();
   is_dead_ = is_dead_ || away;
-  if (away) names_ring_.reset();
+  if (away) close_names_ring();
   return away;
 }
 
 void RecordSource::forget_cpu() {
   descriptors_.forget_cpu();
   is_dead_ = true;
-  names_ring_.reset();
+  close_names_ring();
 }
 
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.

@@ -50,10 +50,6 @@ class RecordedCpus {
     return static_cast<std::size_t>(
         std::count_if(cpus.begin(), cpus.end(), [this](int cpu) { return cpus_.contains(cpu); }));
   }
-  bool any() const {
-    const std::lock_guard lock{mutex_};
-    return !cpus_.empty();
-  }
 
  private:
   mutable std::mutex mutex_;
@@ -78,8 +74,8 @@ class RecordedCpus {
 /// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
 /// next poll, as the targets of this one may be more than there are descriptors for.
 ///
-/// While other CPUs count by records, and this one has given them up, it has a ring for the names
-/// of cgroups that are made on it. They may run elsewhere, and be gone before they are looked for.
+/// While other CPUs count by records, and this one does not, it has a ring for the names of cgroups
+/// that are made on it. They may run elsewhere, and be gone before they are looked for.
 class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
@@ -146,7 +142,8 @@ class RecordSource final : public CounterSource {
   void give_up(Error reason);
   void give_up_for_a_while(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
-  void follow_names(const TargetSet& targets);
+  void follow_names();
+  void close_names_ring();
   void drain_names();
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
@@ -169,7 +166,8 @@ class RecordSource final : public CounterSource {
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
   std::optional<perf::SwitchRing> names_ring_;
-  bool has_no_names_ring_ = false;  ///< it was refused
+  std::optional<std::chrono::nanoseconds> names_refused_at_;  ///< that ring
+  bool names_have_use_ = false;                               ///< elsewhere
   std::vector<cgroup::NamedCgroup> named_;
   RecordCheck check_;
   Way way_ = Way::kDescriptors;

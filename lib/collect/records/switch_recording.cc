@@ -92,7 +92,7 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
   if (*added >= groups_.size()) groups_.resize(*added + 1);
   groups_[*added] = {.plan = plan, .events = events.size(), .is_open = true};
   attribution_.add_group(*added, events.size(), is_base);
-  if (groups_[*added].takes_turns()) turns_.end_at(kernel_->now());
+  if (groups_[*added].takes_turns()) turns_.add_member(kernel_->now());
   read_group(*added);
   return *added;
 }
@@ -162,7 +162,7 @@ Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
     }
     group.is_paused = paused;
     end_waiting(group);
-    if (group.takes_turns()) turns_.end_at(kernel_->now());
+    if (group.takes_turns()) turns_.add_member(kernel_->now());
     attribution_.interrupt(number);
     if (paused) read_group(number);  // with what it has counted since the beginning of the poll
   }
@@ -194,7 +194,7 @@ void SwitchRecording::settle() {
   drain();  // how busy the CPU was until now
   const bool was_here = is_on_its_cpu();
   read_groups();
-  const Turn turn = next_turn();
+  const Turn turn = was_here ? next_turn() : no_turn();
   for (const std::size_t number : turn.stopped) stop(number);
   drain();
   const bool is_here = own_cgroup_ && was_here && is_on_its_cpu();
@@ -219,12 +219,7 @@ void SwitchRecording::add_readings() {
 SwitchRecording::Turn SwitchRecording::next_turn() {
   const nanoseconds now = kernel_->now();
   if (turns_.end() && now < *turns_.end()) return {};
-  std::vector<GroupTurns::Member> members;
-  for (std::size_t number = 1; number < groups_.size(); ++number) {
-    const Group& group = groups_[number];
-    if (!group.takes_turns()) continue;
-    members.push_back({number, !group.waits_since, off_pmu(number) - waiting_time(group)});
-  }
+  const std::vector<GroupTurns::Member> members = members_of_turns();
   const SwitchAttribution::Statistics& statistics = attribution_.statistics();
   const std::vector<std::size_t> enabled =
       turns_.next(members, now, statistics.time - statistics.root_time);
@@ -237,15 +232,39 @@ SwitchRecording::Turn SwitchRecording::next_turn() {
   return turn;
 }
 
-/// If that is refused, it counts in this turn too.
+/// This thread is kept off its CPU. Each turn would then cut an interval of a cgroup into two that
+/// are not whole, so all groups count, and the kernel rotates them.
+SwitchRecording::Turn SwitchRecording::no_turn() {
+  turns_.interrupt();
+  Turn turn;
+  for (const GroupTurns::Member& member : members_of_turns()) {
+    if (!member.is_enabled) turn.started.push_back(member.group);
+  }
+  return turn;
+}
+
+std::vector<GroupTurns::Member> SwitchRecording::members_of_turns() const {
+  std::vector<GroupTurns::Member> members;
+  for (std::size_t number = 1; number < groups_.size(); ++number) {
+    const Group& group = groups_[number];
+    if (!group.takes_turns()) continue;
+    members.push_back({number, !group.waits_since, off_pmu(number) - waiting_time(group)});
+  }
+  return members;
+}
+
+/// If that is refused, it counts in this turn too. The base is read again, as this thread may not
+/// have run since it was.
 void SwitchRecording::stop(std::size_t number) {
   if (!ring_.disable(*kernel_, number)) return;
+  read_group(kBase);
   groups_[number].waits_since = base_time();
   read_group(number);
 }
 
 /// If that is refused, it is tried again in the next turn.
 void SwitchRecording::start(std::size_t number) {
+  read_group(kBase);
   if (!ring_.enable(*kernel_, number)) return;
   end_waiting(groups_[number]);
   attribution_.resume(number);

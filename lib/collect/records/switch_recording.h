@@ -35,6 +35,7 @@ namespace pex::collect {
 class SwitchRecording {
  public:
   using Target = CgroupSums::Target;
+  static constexpr std::size_t kBase = 0;  ///< the number of the base
 
   /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
   /// `own_cgroup`: the id of the calling thread's cgroup, if it is known. `kernel` outlives it, and
@@ -145,6 +146,8 @@ class SwitchRecording {
   void settle();
   void add_readings();
   Turn next_turn();
+  Turn no_turn();
+  std::vector<GroupTurns::Member> members_of_turns() const;
   void stop(std::size_t number);
   void start(std::size_t number);
   void end_waiting(Group& group) const;
