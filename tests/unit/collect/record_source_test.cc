@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -846,9 +847,39 @@ TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
   EXPECT_EQ(total(0, 1), 5U);
 }
 
+/// The calling thread runs on its CPU, as a worker does, as long as this lives.
+class ThreadOnItsCpu {
+ public:
+  ThreadOnItsCpu() {
+    ::sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(kCpu, &one);
+    is_bound_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  ~ThreadOnItsCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  ThreadOnItsCpu(const ThreadOnItsCpu&) = delete;
+  ThreadOnItsCpu& operator=(const ThreadOnItsCpu&) = delete;
+
+  bool is_bound() const { return is_bound_; }
+  /// False if there is no other CPU.
+  bool move_off() const {
+    cpu_set_t others = before_;
+    CPU_CLR(kCpu, &others);
+    return ::sched_setaffinity(0, sizeof others, &others) == 0;
+  }
+
+ private:
+  cpu_set_t before_{};
+  bool is_bound_ = false;
+};
+
 /// Two of its groups share a PMU that has room for one.
 class TurnsRecordSourceTest : public RecordSourceTest {
  protected:
+  void SetUp() override {
+    if (!thread_.is_bound()) GTEST_SKIP() << "CPU 0 is not allowed: turns of groups are NOT tested";
+  }
   TurnsRecordSourceTest() {
     const ScopePlan core = test::scope_plan({{"one", {"cycles"}}, {"two", {"instructions"}}});
     for (GroupPlan group : core.groups) {
@@ -895,6 +926,7 @@ class TurnsRecordSourceTest : public RecordSourceTest {
     nanoseconds running{};
   };
   std::map<std::size_t, CoreTimes> cores_;  ///< by leader
+  ThreadOnItsCpu thread_;
 };
 
 TEST_F(TurnsRecordSourceTest, GroupsThatDoNotFitTogetherCountInTurns) {
@@ -910,6 +942,19 @@ TEST_F(TurnsRecordSourceTest, GroupsThatDoNotFitTogetherCountInTurns) {
   EXPECT_EQ(counts(2), was_first);
   finish_turn();
   EXPECT_EQ(counts(1), was_first);
+}
+
+TEST_F(TurnsRecordSourceTest, AllCountWhileTheThreadIsKeptOffItsCpu) {
+  begin_turns();
+  ASSERT_NE(counts(1), counts(2));
+  if (!thread_.move_off()) {
+    GTEST_SKIP() << "there is no other CPU: a thread that is kept off its CPU is NOT tested";
+  }
+
+  finish_turn();
+
+  EXPECT_TRUE(counts(1) && counts(2));
+  EXPECT_FALSE(cycle_->due_in());
 }
 
 TEST_F(TurnsRecordSourceTest, ATurnEndsInItsTimeHoweverOftenItIsPolled) {
