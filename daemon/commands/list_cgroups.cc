@@ -13,7 +13,6 @@
 #include "daemon/commands/cgroup_explanation.h"
 #include "daemon/doctor/records_trial.h"
 #include "daemon/run/counting_session.h"
-#include "exposition/labels.h"
 #include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
@@ -21,11 +20,12 @@ namespace {
 
 constexpr std::size_t kStateColumn = 14;
 
-/// Quoted as in a label, and then for a terminal: paths can contain any bytes.
+/// The path as it can be given to the command, and written in a pattern. It can contain any bytes,
+/// which are shown as in labels.
 void print(const std::string& path, const CgroupExplanation::Line& line) {
   const std::string reason = line.reason.empty() ? "" : " (" + line.reason + ")";
   std::cout << column(std::string(line.state), kStateColumn)
-            << printable(exposition::escape_label(path) + line.labels + reason) << '\n';
+            << printable(as_utf8(path) + line.labels + reason) << '\n';
 }
 
 /// Returns false if one of these is not there.

@@ -117,7 +117,11 @@ const plan::Plan* ActiveSession::plan_in_force() const {
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
-  return start(plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force()));
+  auto loaded = plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force());
+  if (loaded && options_.once) {  // no scrape comes later, for which a sum would begin with 0
+    for (collect::SumPlan& sum : loaded->plan.counting.sums) sum.zero_for = {};
+  }
+  return start(std::move(loaded));
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan_again() const {

@@ -52,6 +52,27 @@ void add_byte(char c, std::string& text) {
   ((text += kReplacement) += kHex[byte_of(c) >> 4]) += kHex[byte_of(c) & 0xF];
 }
 
+/// C0, DEL and C1.
+bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+
+/// The characters for which `stays(code)`; each byte of others becomes U+FFFD and its two digits.
+template <typename Stays>
+std::string converted(std::string_view bytes, Stays stays) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character character = first_character(bytes);
+    const bool is_kept = character.bytes > 0 && stays(character.code);
+    if (is_kept) {
+      text += bytes.substr(0, character.bytes);
+    } else {
+      add_byte(bytes.front(), text);
+    }
+    bytes.remove_prefix(is_kept ? character.bytes : 1);
+  }
+  return text;
+}
+
 /// The number of leading bytes that are printable ASCII: most of any text.
 std::size_t plain_bytes(std::string_view bytes) {
   const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
@@ -78,19 +99,13 @@ Character first_character(std::string_view text) {
 }
 
 std::string as_utf8(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  while (!bytes.empty()) {
-    const Character character = first_character(bytes);
-    const bool stays = character.bytes > 0 && character.code != kReplacementCode;
-    if (stays) {
-      text += bytes.substr(0, character.bytes);
-    } else {
-      add_byte(bytes.front(), text);
-    }
-    bytes.remove_prefix(stays ? character.bytes : 1);
-  }
-  return text;
+  return converted(bytes, [](std::uint32_t code) { return code != kReplacementCode; });
+}
+
+std::string as_label_value(std::string_view bytes) {
+  return converted(bytes, [](std::uint32_t code) {
+    return code != kReplacementCode && (code == '\n' || !is_control(code));
+  });
 }
 
 std::string printable(std::string_view bytes) {

@@ -21,6 +21,10 @@ Character first_character(std::string_view text);
 /// different.
 std::string as_utf8(std::string_view bytes);
 
+/// The same, and so do control characters (C0, DEL and C1, which terminals interpret), but for line
+/// feeds: a value of a label as it is published.
+std::string as_label_value(std::string_view bytes);
+
 /// Converts any bytes to one line of UTF-8 for a terminal or a log. Bytes that are not part of a
 /// character are shown as by as_utf8(). Control characters (C0, DEL and C1, which terminals
 /// interpret), line and paragraph separators, and characters that change the direction of text,

@@ -101,6 +101,16 @@ std::string accounting(const std::vector<host::Mount>& mounts) {
   return best;
 }
 
+/// Where `directory` is a mount, and so has the paths of the other hierarchies; else empty.
+std::string accounting_of(const host::HostRoots& roots, const std::string& directory) {
+  const Result<std::vector<host::Mount>> mounts = host::read_mounts(roots);
+  if (!mounts) return {};
+  const bool is_mount = std::any_of(mounts->begin(), mounts->end(), [&](const host::Mount& mount) {
+    return mount.fs_type == "cgroup" && mount.point == directory;
+  });
+  return is_mount ? accounting(*mounts) : std::string{};
+}
+
 /// Every v2 directory has this file, no v1 directory does.
 Result<Hierarchy> hierarchy_at(const host::HostRoots& roots) {
   const std::string& directory = roots.cgroupfs;
@@ -111,7 +121,9 @@ Result<Hierarchy> hierarchy_at(const host::HostRoots& roots) {
                      " to the mount of the hierarchy with the perf_event controller"};
   }
   const bool v2 = ::faccessat(opened.get(), "cgroup.controllers", F_OK, 0) == 0;
-  return Hierarchy{directory, v2 ? Hierarchy::Version::kV2 : Hierarchy::Version::kV1};
+  Hierarchy hierarchy{directory, v2 ? Hierarchy::Version::kV2 : Hierarchy::Version::kV1};
+  if (!v2) hierarchy.accounting = accounting_of(roots, directory);
+  return hierarchy;
 }
 
 }  // namespace

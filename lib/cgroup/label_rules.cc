@@ -12,7 +12,7 @@ bool is_group(std::string_view reference) {
 }
 
 /// The length as published; a truncated value could equal another one.
-bool is_too_long(const std::string& value) { return as_utf8(value).size() > kMaxLabelBytes; }
+bool is_too_long(const std::string& value) { return as_label_value(value).size() > kMaxLabelBytes; }
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
   const std::string known = groups == 0   ? "no groups"

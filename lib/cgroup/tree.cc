@@ -46,12 +46,12 @@ Remedy remedy_for_descriptors(int code) {
 
 bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 
-/// A byte that is not UTF-8 is published as five.
+/// A byte that is not UTF-8, or a control character, is published as five or more.
 bool is_path_too_long(const std::string& path) {
   constexpr std::size_t kMaxBytesPerByte = 5;
   return path.size() > Tree::kMaxPathBytes ||
          (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
-          as_utf8(path).size() > Tree::kMaxPathBytes);
+          as_label_value(path).size() > Tree::kMaxPathBytes);
 }
 
 Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,

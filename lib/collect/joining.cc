@@ -106,8 +106,11 @@ void add_passed_over(GroupRow& row, const CgroupTarget& target, std::size_t grou
   row.times.unmeasured = saturating_sum(row.times.unmeasured, target.passed_over[group]);
 }
 
-void decide(GroupRow& row, const Knowledge& known, Rule rule) {
+/// Of an idle cgroup no group is opened: one that a reload has added counts from 0, and what the
+/// cgroup does until it is opened is passed over.
+void decide(GroupRow& row, const Knowledge& known, Rule rule, bool is_idle = false) {
   row.value = known.value(rule);
+  if (is_idle && row.value == GroupRow::Value::kNotHere) row.value = GroupRow::Value::kKnown;
   const bool lacks_for_good = known.failed && row.wanted_on == 0;  // gone before all was open
   row.has_times = (known.measured || known.wanted) && !lacks_for_good;
 }
@@ -361,8 +364,9 @@ void Joining::join(std::size_t piece) {
     }
     for (std::size_t at = 0; at < known.size(); ++at) {
       GroupRow& row = table.rows[row_of(at)];
-      if (!plan.cgroup_per_cpu) add_passed_over(row, snapshot_.targets->cgroups[due[at]], group);
-      decide(row, known[at], Rule::kAnyPart);
+      const CgroupTarget& target = snapshot_.targets->cgroups[due[at / rows_of_target]];
+      if (!plan.cgroup_per_cpu) add_passed_over(row, target, group);
+      decide(row, known[at], Rule::kAnyPart, target.is_idle);
     }
   }
 }

@@ -229,7 +229,8 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      read_nesting,
      {"If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
       "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
-      "nothing twice; the processes that are in an outer cgroup directly are counted only by "
+      "nothing twice; what else is in an outer cgroup, its own processes and cgroups that no "
+      "pattern matches, is counted only by "
       "scope `cpu`. With `all`, a sum over cgroups counts the inner cgroups twice.",
       [] { return yaml::form_of_entries(kNestings); },
       [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},

@@ -102,8 +102,9 @@ constexpr yaml::Key<Limits> kLimitsKeys[] = {
       "and a quarter of what the cgroup of the exporter may use. `perf_event_exporter size` prints "
       "what a configuration takes.",
       [] { return "auto, or a " + yaml::form_of(kLimit); }, [] { return yaml::written(kAuto); }}},
-    yaml::number_key<&Limits::max_series, kLimit>("max_series",
-                                                  "Maximum number of time series in one scrape."),
+    yaml::number_key<&Limits::max_series, kLimit>(
+        "max_series",
+        "Maximum number of time series in one scrape. The exporter's own are not included."),
     yaml::number_key<&Limits::opens_per_second, kLimit>(
         "opens_per_second",
         "Maximum number of counters of cgroups that each CPU opens per second. This also applies "

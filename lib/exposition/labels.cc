@@ -1,45 +1,18 @@
 #include "exposition/labels.h"
 
-#include <algorithm>
-#include <cstdint>
-
 #include "base/utf8.h"
 
 namespace pex::exposition {
-namespace {
-
-/// C0, DEL and C1, which terminals interpret.
-bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
-
-/// As as_utf8() does with a byte that is not part of a character.
-void append_hex(std::string_view bytes, std::string& text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  for (const char each : bytes) {
-    const auto byte = static_cast<unsigned char>(each);
-    ((text += "\uFFFD") += kDigits[byte >> 4U]) += kDigits[byte & 0xFU];
-  }
-}
-
-void append_escaped(std::string_view character, std::uint32_t code, std::string& text) {
-  if (code == '\n') {
-    text += "\\n";
-  } else if (is_control(code)) {
-    append_hex(character, text);
-  } else {
-    if (code == '\\' || code == '"') text += '\\';
-    text += character;
-  }
-}
-
-}  // namespace
 
 std::string escape_label(std::string_view value) {
   std::string escaped;
-  const std::string text = as_utf8(value);
-  for (std::string_view rest = text; !rest.empty();) {
-    const Character next = first_character(rest);
-    append_escaped(rest.substr(0, next.bytes), next.code, escaped);
-    rest.remove_prefix(next.bytes);
+  for (const char each : as_label_value(value)) {
+    if (each == '\n') {
+      escaped += "\\n";
+      continue;
+    }
+    if (each == '\\' || each == '"') escaped += '\\';
+    escaped += each;
   }
   return escaped;
 }

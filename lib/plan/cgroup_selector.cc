@@ -131,12 +131,14 @@ bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
                      });
 }
 
-std::string labels_of_cgroups() {
+std::string labels_of_cgroups(config::PodMetadata metadata) {
   std::string names;
   for (const cgroup::PathLabel& each : cgroup::kPathLabels) {
     (names += each.label) += ", ";
   }
-  for (const std::string_view each : cgroup::kPodLabels) (names += each) += ", ";
+  for (const std::string_view each : cgroup::kPodLabels) {
+    if (metadata != config::PodMetadata::kNone) (names += each) += ", ";
+  }
   return names + "or a label that 'cgroups.labels' sets";
 }
 
@@ -161,9 +163,8 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups, config::Po
     for (const config::SumLabel& label : each.by) {
       if (!is_of_cgroups(label.name, cgroups, metadata)) {
         diagnostics.add({label.at, "no cgroup has the label " + yaml::in_quotes(label.name),
-                         is_of_pods(label.name) ? "write kubernetes: {metadata: log_links}, or set "
-                                                  "the label in 'cgroups.labels'"
-                                                : "use " + labels_of_cgroups()});
+                         is_of_pods(label.name) ? "write kubernetes: {metadata: log_links}"
+                                                : "use " + labels_of_cgroups(metadata)});
       }
       sum.labels.push_back(label.name);
     }

@@ -165,7 +165,9 @@ void EventSelector::select(const ResolvedGroup& group) {
 
 void EventSelector::add_error(const yaml::Position& at, const std::string& what,
                               const Remedy& remedy, int code) {
-  errors_.push_back({at, what, remedy, yaml::Severity::kError, code});
+  yaml::Diagnostic error{at, what, remedy, yaml::Severity::kError, code};
+  // One mistake in an event of each kind of core is the same for all of them.
+  if (errors_.empty() || !(errors_.back() == error)) errors_.push_back(std::move(error));
 }
 
 ResolvedGroup EventSelector::resolve(const config::Group& group, bool is_left_out) {

@@ -82,21 +82,39 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
   return counting;
 }
 
+/// The names of the counters of a sum: also of events that this machine does not count.
+std::set<std::string> names_of_counters(const collect::SumPlan& sum,
+                                        const std::vector<EventAvailability>& events) {
+  std::set<std::string> names;
+  for (const EventAvailability& event : events) {
+    if (event.cgroup_scope && event.identity) {
+      names.insert(exposition::family_name(sum, *event.identity));
+    }
+  }
+  return names;
+}
+
 /// A sum whose metrics would have names of other metrics.
 std::vector<yaml::Diagnostic> ambiguous_sums(const config::Cgroups& configured,
-                                             const collect::CountingPlan& counting) {
+                                             const std::vector<collect::SumPlan>& sums,
+                                             const std::vector<EventAvailability>& events) {
   std::set<std::string> taken;
-  for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
-    for (const auto& family : exposition::families_of(scope, counting)) taken.insert(family.name);
+  for (const EventAvailability& event : events) {
+    if (!event.identity) continue;
+    if (event.cpu_scope) taken.insert(exposition::family_name(Scope::kCpu, *event.identity));
+    if (event.cgroup_scope) taken.insert(exposition::family_name(Scope::kCgroup, *event.identity));
   }
   std::vector<yaml::Diagnostic> errors;
-  for (std::size_t number = 0; number < counting.sums.size(); ++number) {
-    for (const auto& family : exposition::families_of(counting.sums[number], counting)) {
-      if (taken.insert(family.name).second) continue;
-      errors.push_back({configured.sums[number].at, "its metric would be a second " + family.name,
-                        "give the sum another name"});
-      break;
+  for (std::size_t number = 0; number < sums.size(); ++number) {
+    // In OpenMetrics a counter has the name without _total.
+    const std::string cgroups = exposition::cgroups_family_name(sums[number]) + "_total";
+    std::string second = taken.insert(cgroups).second ? "" : cgroups;
+    for (const std::string& name : names_of_counters(sums[number], events)) {
+      if (!taken.insert(name).second && second.empty()) second = name;
     }
+    if (second.empty()) continue;
+    errors.push_back({configured.sums[number].at, "its metric would be a second " + second,
+                      "give the sum another name"});
   }
   return errors;
 }
@@ -120,6 +138,11 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     return in_file_order(selected.errors,
                          cgroups);  // nothing will be counted, so no group need be tried
 
+  if (auto ambiguous = ambiguous_sums(config.cgroups, cgroups->sums, selected.events);
+      !ambiguous.empty()) {
+    return ambiguous;
+  }
+
   FittedGroups fitted =
       fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);
   Reference reference =
@@ -134,9 +157,6 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
                                "add 'sums' to cgroups, or remove 'series: none'"});
   }
   if (!plan.counting.cgroup.empty()) plan.counting.sums = cgroups->sums;
-  if (auto ambiguous = ambiguous_sums(config.cgroups, plan.counting); !ambiguous.empty()) {
-    return ambiguous;
-  }
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config, machine);
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);

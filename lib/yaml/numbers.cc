@@ -1,12 +1,14 @@
 #include "yaml/numbers.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/lookup.h"
@@ -64,6 +66,26 @@ std::optional<double> parse_decimal(std::string_view text) {
   return error == std::errc() ? number : 0;
 }
 
+struct DurationExample {
+  std::chrono::milliseconds duration;
+  const char* text;
+};
+constexpr DurationExample kExamples[] = {{std::chrono::milliseconds{500}, "500ms"},
+                                         {std::chrono::seconds{90}, "1m30s"},
+                                         {std::chrono::seconds{5}, "5s"},
+                                         {std::chrono::minutes{30}, "30m"}};
+
+/// At most two, or the longest duration.
+std::vector<std::string> examples_of(const DurationRange& range) {
+  std::vector<std::string> examples;
+  for (const auto& [duration, text] : kExamples) {
+    const bool is_in_range = range.min <= duration && duration <= range.max;
+    if (is_in_range && examples.size() < 2) examples.emplace_back(text);
+  }
+  if (examples.empty()) examples.push_back(format_duration(range.max));
+  return examples;
+}
+
 }  // namespace
 
 std::string shortest(double number) {
@@ -112,8 +134,8 @@ std::optional<double> read_decimal(const Value& value, const DecimalRange& range
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range) {
   const std::string remedy =
-      fmt::format("write a duration from {} to {}, for example 500ms or 1m30s",
-                  format_duration(range.min), format_duration(range.max));
+      fmt::format("write a duration from {} to {}, for example {}", format_duration(range.min),
+                  format_duration(range.max), fmt::join(examples_of(range), " or "));
   const std::optional<std::string> text = value.text({"a duration", remedy});
   if (!text) return {};
 

@@ -8,6 +8,13 @@
 namespace pex::collect {
 namespace {
 
+/// To three digits, as what was measured.
+std::string measured(std::chrono::nanoseconds time) {
+  std::chrono::nanoseconds unit{1};
+  while (time / unit >= 1000) unit *= 10;
+  return format_duration((time + unit / 2) / unit * unit);
+}
+
 std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
 
 }  // namespace
@@ -22,8 +29,8 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu) + ", and so not of " + format_duration(poll.skipped_time) + " of " +
-                   format_duration(poll.time),
+                   on_cpu(cpu) + ", and so not of " + measured(poll.skipped_time) + " of " +
+                   measured(poll.time),
                "none: this kernel, or the hypervisor, does not report all switches; set "
                "'cgroups: {source: descriptors}' to not try records"};
 }
@@ -49,7 +56,7 @@ Error records_lost_often(int cpu) {
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
   return Error{0,
                std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
-                   " ran" + on_cpu(cpu) + " for " + format_duration(time) +
+                   " ran" + on_cpu(cpu) + " for " + measured(time) +
                    " had no name after a minute: what they did is counted for no cgroup",
                "if they are outside of the mounted tree, none; otherwise raise "
                "limits.max_cgroup_directories"};

@@ -175,6 +175,21 @@ TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndReportsItsVersion) {
   EXPECT_EQ((*v1)->accounting, "");  // nobody says which one belongs to it
 }
 
+TEST(FindHierarchyTest, KnowsTheCpuTimesOfAMountThatIsGiven) {
+  test::TempTree tree{{"perf/cgroup.procs", ""}, {"perf/below/cgroup.procs", ""}};
+  tree.write("proc/self/mountinfo",
+             "30 23 0:26 / " + tree.path("perf") + " rw - cgroup cgroup rw,perf_event\n" +
+                 "31 23 0:27 / /cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+  const auto accounting_of = [&](const std::string& directory) {
+    const Result<std::optional<Hierarchy>> found =
+        find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = tree.path(directory)});
+    return found && *found ? (*found)->accounting : "no hierarchy";
+  };
+
+  EXPECT_EQ(accounting_of("perf"), "/cpu,cpuacct");
+  EXPECT_EQ(accounting_of("perf/below"), "") << "its paths are others";
+}
+
 TEST(FindHierarchyTest, NamesTheOptionWhenTheGivenTreeIsNotThere) {
   const test::TempTree tree{{"file", ""}};
   struct Row {

@@ -195,13 +195,17 @@ TEST_F(TreeTest, APathOfExactlyTheLengthAllowedIsKnownAndOneByteMoreIsSkippedAnd
 }
 
 TEST_F(TreeTest, APathIsAsLongAsItIsPublished) {
-  const std::string no_utf8(130, '\xff');  // five bytes each
-  host_.make(no_utf8 + "/" + no_utf8);
+  for (const char each : {'\xff', '\x01'}) {
+    const std::string five_bytes(130, each);  // each of them
+    host_.make(five_bytes + "/" + five_bytes);
 
-  Tree tree = watched(selection({"/**"}));
+    Tree tree = watched(selection({"/**"}));
 
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/" + no_utf8)));
-  EXPECT_EQ(tree.skipped().path_too_long, 1U);
+    EXPECT_THAT(tree.directories(), ElementsAre(Key("/" + five_bytes)));
+    EXPECT_EQ(tree.skipped().path_too_long, 1U);
+    host_.remove(five_bytes + "/" + five_bytes);
+    host_.remove(five_bytes);
+  }
 }
 
 TEST_F(TreeTest, WhatIsMountedOverTheTreeIsNotTakenForIt) {

@@ -136,6 +136,16 @@ TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromT
   EXPECT_EQ(times.enabled, times.running + 7ms);
 }
 
+/// As after a reload that adds the group.
+TEST_F(SnapshotOfACgroupTest, OfAGroupThatWasNeverOpenedAsTheCgroupIsIdleCountsFrom0) {
+  cgroups_[0].is_idle = true;
+  EXPECT_EQ(published_switches(), 0U);
+
+  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  cgroups_[0].is_idle = false;
+  EXPECT_EQ(published_switches(), 3U);
+}
+
 TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
   kernel_.answer("cpu0 /a context-switches", counts({5}));
   kernel_.answer("cpu1 /a context-switches", counts({7}));

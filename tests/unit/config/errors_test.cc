@@ -720,10 +720,10 @@ const std::vector<ErrorRow> kRows = {
      "for example 'duty_cycle: {on: 10s, every: 60s}'"},
     {"ADutyCycleThatNeverCounts", with_keys("duty_cycle: {on: 0s, every: 60s}"),
      "c.yaml:1:62: groups[0].duty_cycle.on: '0s' is out of range. Remedy: write a duration from 1s "
-     "to 59s, for example 500ms or 1m30s"},
+     "to 59s, for example 5s"},
     {"ADutyCycleThatIsLongerThanWhatCanBeEstimated", with_keys("duty_cycle: {on: 10s, every: 5m}"),
      "c.yaml:1:74: groups[0].duty_cycle.every: '5m' is out of range. Remedy: write a duration from "
-     "2s to 1m, for example 500ms or 1m30s"},
+     "2s to 1m, for example 5s"},
     {"ADutyCycleThatAlwaysCounts", with_keys("duty_cycle: {on: 10s, every: 10s}"),
      "c.yaml:1:57: groups[0].duty_cycle: the group would count for 10s in every 10s, which is all "
      "the time. Remedy: shorten 'on', or remove duty_cycle"},
@@ -748,7 +748,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:39: cgroups.sums[0].by[1]: label 'unit' is there twice. Remedy: remove one of them"},
     {"ASumThatIsIdleForASecond", kOneGroup + "cgroups: {sums: [{name: w, by: [unit], idle: 1s}]}\n",
      "c.yaml:2:46: cgroups.sums[0].idle: '1s' is out of range. Remedy: write a duration from 1m to "
-     "168h, for example 500ms or 1m30s"},
+     "168h, for example 1m30s or 30m"},
     {"SumsThatAreAMap", kOneGroup + "cgroups: {sums: {name: w}}\n",
      "c.yaml:2:17: cgroups.sums: found a map where a list of sums is expected. Remedy: write a "
      "list, for example [{name: workload, by: [namespace, container]}]"},

@@ -74,6 +74,33 @@ TEST(PlanTest, APatternThatCannotBeReadIsAnErrorNextToThoseOfEvents) {
   EXPECT_TRUE(describe(plan.errors[1]).starts_with("c.yaml:3:"));
 }
 
+/// A file serves a fleet: the names are the same where an event cannot be counted.
+TEST(PlanTest, NamesOfSumsAreCheckedAlsoForEventsThatThisMachineLacks) {
+  const auto errors_with = [](const std::string& events, const std::string& sums) {
+    const config::Config config =
+        config::load_text("groups:\n  - {name: g, events: [" + events +
+                              "], scope: cgroup}\ncgroups: {sums: [" + sums + "]}\n",
+                          "c.yaml")
+            .config;
+    test::ScriptedKernel kernel;
+    kernel.refuse("cache-misses", ENOENT);
+    std::vector<std::string> texts;
+    for (const yaml::Diagnostic& error : test::plan_of(config, test::machine(""), kernel).errors) {
+      texts.push_back(describe(error));
+    }
+    return texts;
+  };
+
+  EXPECT_THAT(
+      errors_with("{event: cache-misses, name: cache_misses}, {event: page-faults, name: misses}",
+                  "{name: web, by: []}, {name: web_cache, by: [unit]}"),
+      ElementsAre(HasSubstr("would be a second perf_web_cache_misses_total")));
+  EXPECT_THAT(errors_with("{event: page-faults, name: cgroups}", "{name: workload, by: []}"),
+              ElementsAre(HasSubstr("would be a second perf_workload_cgroups_total")));
+  EXPECT_THAT(errors_with("page-faults, cache-misses", "{name: a, by: []}, {name: b, by: []}"),
+              IsEmpty());
+}
+
 TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {
   test::ScriptedKernel kernel;
   kernel.refuse("branches", ENOENT);
