@@ -166,7 +166,7 @@ void EventSelector::select(const ResolvedGroup& group) {
 void EventSelector::add_error(const yaml::Position& at, const std::string& what,
                               const Remedy& remedy, int code) {
   yaml::Diagnostic error{at, what, remedy, yaml::Severity::kError, code};
-  // One mistake in an event of each kind of core is the same for all of them.
+  // The same error in an event of each kind of core is one.
   if (errors_.empty() || !(errors_.back() == error)) errors_.push_back(std::move(error));
 }
 
