@@ -210,7 +210,7 @@ void SwitchRecording::add_readings() {
     const Group& group = groups_[number];
     if (!group.is_open || group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
-    attribution_.reading(number, {*own_cgroup_, now.time_enabled - waiting_time(group),
+    attribution_.reading(number, {*own_cgroup_, now.time_enabled - group.waited_when_read,
                                   now.time_running, group.switches, now.counts});
   }
 }
@@ -248,7 +248,7 @@ std::vector<GroupTurns::Member> SwitchRecording::members_of_turns() const {
   for (std::size_t number = 1; number < groups_.size(); ++number) {
     const Group& group = groups_[number];
     if (!group.takes_turns()) continue;
-    members.push_back({number, !group.waits_since, off_pmu(number) - waiting_time(group)});
+    members.push_back({number, !group.waits_since, off_pmu(number) - group.waited_when_read});
   }
   return members;
 }
@@ -293,8 +293,10 @@ void SwitchRecording::read_group(std::size_t number) {
   if (group.is_broken_up) {
     read = ring_.read_last(*kernel_, number, group.reading, group.switches);
   }
-  if (read) group.reading.time_enabled += waiting_time(group);
   group.error = read ? std::nullopt : std::optional(read.error());
+  if (!read) return;
+  group.waited_when_read = waiting_time(group);
+  group.reading.time_enabled += group.waited_when_read;
 }
 
 Result<const perf::GroupReading*> SwitchRecording::reading_of_cpu(std::size_t group) const {

@@ -114,11 +114,12 @@ class SwitchRecording {
     bool is_paused = false;
     /// It is stopped, and others have their turn; in time of the base.
     std::optional<std::chrono::nanoseconds> waits_since = {};
-    std::chrono::nanoseconds waited{};  ///< until then
-    perf::GroupReading reading = {};    ///< of the last poll, with the time waited as enabled
-    bool is_broken_up = false;          ///< the CPU has been offline: that reading was the last
-    std::uint64_t switches = 0;         ///< of the last poll
-    std::optional<Error> error = {};    ///< of the last poll
+    std::chrono::nanoseconds waited{};            ///< until then
+    perf::GroupReading reading = {};              ///< the last one; enabled while it waited, too
+    std::chrono::nanoseconds waited_when_read{};  ///< that part of its time enabled
+    bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
+    std::uint64_t switches = 0;       ///< of the last poll
+    std::optional<Error> error = {};  ///< of the last poll
     std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
 
     void keep_plan();
