@@ -25,7 +25,7 @@ constexpr std::size_t kStateColumn = 14;
 void print(const std::string& path, const CgroupExplanation::Line& line) {
   const std::string reason = line.reason.empty() ? "" : " (" + line.reason + ")";
   std::cout << column(std::string(line.state), kStateColumn)
-            << printable(as_utf8(path) + line.labels + reason) << '\n';
+            << printable(as_label_value(path) + line.labels + reason) << '\n';
 }
 
 /// Returns false if one of these is not there.
