@@ -33,6 +33,10 @@ bool is_losing(const SwitchAttribution::Statistics& poll) {
   return poll.lost > 0 && poll.lost_time - poll.skipped_time > poll.time / 10;
 }
 
+void add_to(std::vector<cgroup::NamedCgroup>& all, std::vector<cgroup::NamedCgroup> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
   reading.time_enabled -= std::min(before.time_enabled, reading.time_enabled);
   reading.time_running -= std::min(before.time_running, reading.time_running);
@@ -52,7 +56,8 @@ RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const Count
       options_(std::move(options)),
       by_records_(std::move(by_records)),
       descriptors_(kernel_, cpu),
-      check_(descriptors_, cpu) {}
+      check_(descriptors_, cpu),
+      names_ring_(kernel_, cpu) {}
 
 RecordSource::~RecordSource() { expect_records(false); }
 
@@ -120,41 +125,11 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
   return has_records ? Way::kRecords : Way::kDescriptors;
 }
 
-/// At the end of a poll: the recording may have begun or ended in it.
-void RecordSource::follow_names() {
-  if (recording_ || !names_have_use_) return close_names_ring();
-  if (names_ring_) return drain_names();
-  if (names_refused_at_ && now() - *names_refused_at_ < kTriesAgain) return;
-  Result<perf::SwitchRing> opened =
-      perf::SwitchRing::open(kernel_, cpu_, {kMinRecordsBuffer, kMinRecordsBuffer});
-  names_refused_at_ = opened ? std::nullopt : std::optional(now());
-  if (opened) names_ring_.emplace(std::move(*opened));
-}
-
-void RecordSource::close_names_ring() {
-  if (names_ring_) drain_names();
-  names_ring_.reset();
-  names_refused_at_.reset();
-}
-
-/// Of new cgroups, as no group writes records to the ring.
-void RecordSource::drain_names() {
-  struct Visitor {
-    void operator()(const perf::SwitchRecord&) const {}
-    void operator()(const perf::Loss&) const {}
-    void operator()(const perf::NewCgroup& cgroup) const {
-      named.push_back({cgroup.id, std::string(cgroup.path)});
-    }
-    std::vector<cgroup::NamedCgroup>& named;
-  };
-  (void)names_ring_->drain(Visitor{named_});
-}
-
 void RecordSource::end_recording() {
   losing_polls_ = 0;
   check_.abandon();
   if (!recording_) return;
-  for (cgroup::NamedCgroup& named : recording_->take_named()) named_.push_back(std::move(named));
+  add_to(named_, recording_->take_named());
   recording_.reset();
 }
 
@@ -198,14 +173,11 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
     failure.attempted += "; cgroups are counted by descriptors there";
     report.add_failure("records of switches", failure, {{}, {}, {}, cpu_});
   }
-  follow_names();
-  feedback.named.insert(feedback.named.end(), std::make_move_iterator(named_.begin()),
-                        std::make_move_iterator(named_.end()));
-  named_.clear();
+  names_ring_.follow(!recording_ && names_have_use_);  // it may have begun or ended in this poll
+  add_to(feedback.named, names_ring_.take());
+  add_to(feedback.named, std::exchange(named_, {}));
   if (!recording_) return;
-  for (cgroup::NamedCgroup& named : recording_->take_named()) {
-    feedback.named.push_back(std::move(named));
-  }
+  add_to(feedback.named, recording_->take_named());
   const std::size_t awaiting = recording_->sums().awaiting_names();
   report.now.unnamed_cgroups += awaiting;
   feedback.lacks_names = feedback.lacks_names || awaiting > 0;
@@ -228,14 +200,14 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
   const auto away = descriptors_.detect_cpu_offline();
   is_dead_ = is_dead_ || away;
-  if (away) close_names_ring();
+  if (away) names_ring_.close();
   return away;
 }
 
 void RecordSource::forget_cpu() {
   descriptors_.forget_cpu();
   is_dead_ = true;
-  close_names_ring();
+  names_ring_.close();
 }
 
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
@@ -438,18 +410,16 @@ std::size_t RecordSource::descriptors(Handle group) const {
 
 std::size_t RecordSource::own_events() const {
   return descriptors_.own_events() + check_.open_events() +
-         (recording_ ? recording_->counters() : 0) +
-         (names_ring_ ? perf::SwitchRing::own_events() : 0);
+         (recording_ ? recording_->counters() : 0) + names_ring_.events();
 }
 
 int RecordSource::descriptor() const {
-  if (recording_) return recording_->descriptor();
-  return names_ring_ ? names_ring_->fd() : -1;
+  return recording_ ? recording_->descriptor() : names_ring_.descriptor();
 }
 
 void RecordSource::between_polls() {
   if (recording_) return recording_->between_polls();
-  if (names_ring_) drain_names();
+  names_ring_.drain();
 }
 
 std::optional<nanoseconds> RecordSource::due_in() {

@@ -14,17 +14,14 @@
 
 #include "collect/counter_source.h"
 #include "collect/descriptor_source.h"
+#include "collect/records/names_ring.h"
 #include "collect/records/record_check.h"
 #include "collect/records/record_use.h"
 #include "collect/records/switch_recording.h"
 #include "collect/records/target_handles.h"
 #include "perf/perf_kernel.h"
-#include "perf/switch_ring.h"
 
 namespace pex::collect {
-
-/// A ring for less would overflow at each burst of switches.
-inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
 
 /// How cgroups are to be counted by records.
 struct RecordOptions {
@@ -74,8 +71,8 @@ class RecordedCpus {
 /// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
 /// next poll, as the targets of this one may be more than there are descriptors for.
 ///
-/// While other CPUs count by records, and this one does not, it has a ring for the names of cgroups
-/// that are made on it. They may run elsewhere, and be gone before they are looked for.
+/// While other CPUs count by records, and this one does not, it still reports the names of cgroups
+/// that are made on it (NamesRing).
 class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
@@ -142,9 +139,6 @@ class RecordSource final : public CounterSource {
   void give_up(Error reason);
   void give_up_for_a_while(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
-  void follow_names();
-  void close_names_ring();
-  void drain_names();
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
   Result<Opened, perf::OpenFailure> open_recorded(
@@ -165,10 +159,9 @@ class RecordSource final : public CounterSource {
 
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
-  std::optional<perf::SwitchRing> names_ring_;
-  std::optional<std::chrono::nanoseconds> names_refused_at_;  ///< that ring
-  bool names_have_use_ = false;                               ///< elsewhere
-  std::vector<cgroup::NamedCgroup> named_;
+  NamesRing names_ring_;
+  bool names_have_use_ = false;             ///< elsewhere
+  std::vector<cgroup::NamedCgroup> named_;  ///< of a recording that has ended
   RecordCheck check_;
   Way way_ = Way::kDescriptors;
   bool expects_records_ = false;                           ///< in by_records_

@@ -23,6 +23,9 @@
 
 namespace pex::collect {
 
+/// A ring for less would overflow at each burst of switches.
+inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
+
 /// The groups of one CPU that write a record at each switch between cgroups, and what the cgroups
 /// did by these records: drain -> attribute -> sum.
 ///
