@@ -101,14 +101,14 @@ show_skips() {  # LOG
     sed -e 's/^SKIPPED: //' -e 's/^/SKIPPED: /' || true
 }
 
-# The line of ctest, the names of what failed, and how each of these ended, for those who read the last
-# lines alone.
+# The line of ctest and the names of what failed, for those who read the last lines alone.
 summary() {  # PRESET
   local -r log=$root/build/$1/ctest.log
   echo "$1: $(grep -E '^[0-9]+% tests passed' "$log" 2>/dev/null || echo 'no tests were run')"
   sed -n '/^The following tests FAILED:/,/^$/p' "$log" 2>/dev/null | sed 1d
 }
 
+# For the same readers: how each failed test ended.
 failures() {  # PRESET
   awk -v most=40 '
     /^[0-9]+\/[0-9]+ Testing: / { name = $3; lines = 0 }

@@ -8,30 +8,18 @@
 
 #include "perf/group_reading.h"
 #include "perf/linux_perf_kernel.h"
+#include "tests/support/forwarding_kernel.h"
 
 namespace pex::bench {
 
 /// The real kernel, and a memory of which groups were started on which CPU. Costs a read one more
 /// indirect call, a nanosecond or two, to the daemon's disadvantage.
-class RecordingKernel final : public perf::PerfKernel {
+class RecordingKernel final : public test::ForwardingKernel {
  public:
+  RecordingKernel() : ForwardingKernel(linux_) {}
+
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
-  Result<> disable_group(int leader_fd) override { return linux_.disable_group(leader_fd); }
-  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    return linux_.read_group(leader_fd, words);
-  }
-  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
-                                       const perf::EventTarget& target) override {
-    return linux_.open_event(attr, target);
-  }
-  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
-    return linux_.control(fd, operation, argument);
-  }
-  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
-    return linux_.map(fd, bytes, offset, writable);
-  }
-  std::chrono::nanoseconds now() override { return linux_.now(); }
 
   /// The leaders of all groups started so far, in the order in which they were, by CPU. Left out
   /// are groups that were only tried and never started, and those of the event `dummy`, which count

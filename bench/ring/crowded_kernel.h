@@ -1,32 +1,32 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "perf/linux_perf_kernel.h"
+#include "tests/support/forwarding_kernel.h"
 
 namespace pex::bench {
 
 /// The kernel, in which the group of so many values never has the PMU unless another group is
 /// stopped: as if the PMU had room for one of the two. All else is real. So groups of software
 /// events take turns, which takes the same calls as with hardware events.
-class CrowdedKernel final : public perf::PerfKernel {
+class CrowdedKernel final : public test::ForwardingKernel {
  public:
-  explicit CrowdedKernel(std::size_t values) : values_(values) {}
+  explicit CrowdedKernel(std::size_t values) : ForwardingKernel(linux_), values_(values) {}
 
   Result<> enable_group(int leader_fd) override {
     stopped_ = std::max(stopped_ - 1, 0);
-    return kernel_.enable_group(leader_fd);
+    return ForwardingKernel::enable_group(leader_fd);
   }
   Result<> disable_group(int leader_fd) override {
     ++stopped_;
-    return kernel_.disable_group(leader_fd);
+    return ForwardingKernel::disable_group(leader_fd);
   }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    const Result<std::size_t> read = kernel_.read_group(leader_fd, words);
+    const Result<std::size_t> read = ForwardingKernel::read_group(leader_fd, words);
     if (!read || words[0] != values_) return read;
     const std::uint64_t passed = words[1] - enabled_;
     enabled_ = words[1];
@@ -35,23 +35,8 @@ class CrowdedKernel final : public perf::PerfKernel {
     return read;
   }
 
-  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
-    return kernel_.open(request);
-  }
-  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
-                                       const perf::EventTarget& target) override {
-    return kernel_.open_event(attr, target);
-  }
-  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
-    return kernel_.control(fd, operation, argument);
-  }
-  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
-    return kernel_.map(fd, bytes, offset, writable);
-  }
-  std::chrono::nanoseconds now() override { return kernel_.now(); }
-
  private:
-  perf::LinuxPerfKernel kernel_;
+  perf::LinuxPerfKernel linux_;
   std::size_t values_;
   int stopped_ = 0;  ///< groups
   std::uint64_t enabled_ = 0;

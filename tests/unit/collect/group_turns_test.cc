@@ -59,6 +59,14 @@ class GroupTurnsTest : public testing::Test {
     pass(turns_.end() ? *turns_.end() - now_ : nanoseconds{1s});
     return next();
   }
+  /// There is room for one.
+  void begin_turns_of_two() {
+    room_ = 1;
+    add(1);
+    add(2);
+    next();
+    await(1);
+  }
   /// Until so many count together.
   void await(std::size_t together) {
     for (int turn = 0; turn < 1000; ++turn) {
@@ -143,11 +151,7 @@ TEST_F(GroupTurnsTest, EachHasAsManyTurnsAsTheOthers) {
 }
 
 TEST_F(GroupTurnsTest, TurnsDifferInLengthAroundTheMean) {
-  room_ = 1;
-  add(1);
-  add(2);
-  next();
-  await(1);
+  begin_turns_of_two();
 
   std::set<nanoseconds> lengths;
   const nanoseconds begin = now_;
@@ -164,11 +168,7 @@ TEST_F(GroupTurnsTest, TurnsDifferInLengthAroundTheMean) {
 }
 
 TEST_F(GroupTurnsTest, TurnsGetLongerWhileTheCpuIsIdle) {
-  room_ = 1;
-  add(1);
-  add(2);
-  next();
-  await(1);
+  begin_turns_of_two();
 
   is_idle_ = true;
   for (int i = 0; i < 10; ++i) next_turn();
@@ -183,11 +183,7 @@ TEST_F(GroupTurnsTest, TurnsGetLongerWhileTheCpuIsIdle) {
 }
 
 TEST_F(GroupTurnsTest, OneMoreIsTriedForOneTurnAfterAMinuteAndStaysIfItFits) {
-  room_ = 1;
-  add(1);
-  add(2);
-  next();
-  await(1);
+  begin_turns_of_two();
   const nanoseconds begin = now_;
 
   while (next_turn().size() == 1) {
@@ -241,11 +237,7 @@ TEST_F(GroupTurnsTest, OneThatIsEnabledMeanwhileIsNoReasonForFewer) {
 }
 
 TEST_F(GroupTurnsTest, AllCountWhileNoTurnCanBegin) {
-  room_ = 1;
-  add(1);
-  add(2);
-  next();
-  await(1);
+  begin_turns_of_two();
 
   turns_.interrupt();
 
@@ -267,11 +259,7 @@ TEST_F(GroupTurnsTest, ALittleTimeOffThePmuIsNoReason) {
 }
 
 TEST_F(GroupTurnsTest, GroupsComeAndGoMeanwhile) {
-  room_ = 1;
-  add(1);
-  add(2);
-  next();
-  await(1);
+  begin_turns_of_two();
 
   add(3);  // enabled, as it was opened just now
   std::set<std::size_t> counted;

@@ -20,6 +20,7 @@
 #include "collect/descriptor_source.h"
 #include "collect/poll_cycle.h"
 #include "support/events.h"
+#include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
@@ -43,9 +44,9 @@ bool is_own(const perf::EventAttributes& event) {
 }
 
 /// A scripted kernel that fails where it is told to.
-class FailingKernel final : public perf::PerfKernel {
+class FailingKernel final : public test::ForwardingKernel {
  public:
-  explicit FailingKernel(test::ScriptedKernel& kernel) : kernel_(kernel) {}
+  using ForwardingKernel::ForwardingKernel;
 
   struct Step {
     std::size_t number = 0;  ///< of the call, from 1 on
@@ -63,33 +64,22 @@ class FailingKernel final : public perf::PerfKernel {
     const bool own = collect::kernel_faults::is_own(request.event);
     const bool in_cgroup = request.cgroup_fd >= 0;
     if (const int code = next(Call::kOpen, own, in_cgroup)) return Error{code, {}, {}};
-    Result<perf::OpenCounter> counter = kernel_.open(request);
+    Result<perf::OpenCounter> counter = ForwardingKernel::open(request);
     if (counter) about_[counter->fd.get()] = {own, in_cgroup};
     return counter;
   }
   Result<> enable_group(int leader_fd) override {
     if (const int code = next(Call::kEnable, leader_fd)) return Error{code, {}, {}};
-    return kernel_.enable_group(leader_fd);
+    return ForwardingKernel::enable_group(leader_fd);
   }
   Result<> disable_group(int leader_fd) override {
     if (const int code = next(Call::kDisable, leader_fd)) return Error{code, {}, {}};
-    return kernel_.disable_group(leader_fd);
+    return ForwardingKernel::disable_group(leader_fd);
   }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     if (const int code = next(Call::kRead, leader_fd)) return Error{code, {}, {}};
-    return kernel_.read_group(leader_fd, words);
+    return ForwardingKernel::read_group(leader_fd, words);
   }
-  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
-                                       const perf::EventTarget& target) override {
-    return kernel_.open_event(attr, target);
-  }
-  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
-    return kernel_.control(fd, operation, argument);
-  }
-  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
-    return kernel_.map(fd, bytes, offset, writable);
-  }
-  nanoseconds now() override { return kernel_.now(); }
 
  private:
   int next(Call call, int fd) {
@@ -98,7 +88,6 @@ class FailingKernel final : public perf::PerfKernel {
   }
   int next(Call call, bool own, bool in_cgroup) { return fails({++calls_, call, own, in_cgroup}); }
 
-  test::ScriptedKernel& kernel_;
   std::size_t calls_ = 0;
   std::map<int, std::pair<bool, bool>> about_;  ///< by descriptor
 };

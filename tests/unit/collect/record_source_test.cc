@@ -111,6 +111,14 @@ class RecordSourceTest : public testing::Test {
         PERF_RECORD_SAMPLE, Words{3, time, time, switches_, counts_[0], counts_[1], cgroup}));
   }
 
+  /// The kernel writes a record of every second switch.
+  void leave_out_records() {
+    for (int i = 0; i < 10; ++i) {
+      switches_ += 2;
+      write(kA);
+    }
+  }
+
   test::ScriptedEvents& events() { return kernel_.opened_events; }
   /// Those that are open, in the order of opening: the base's first.
   std::vector<std::size_t> leaders() {
@@ -404,10 +412,7 @@ class NamesOfRecordSourceTest : public RecordSourceTest {
     make_cycle();
     target("/a", make_cgroup("/a", kA));
     poll();
-    for (int i = 0; i < 10; ++i) {
-      switches_ += 2;
-      write(kA);
-    }
+    leave_out_records();
     poll();
     poll();
     EXPECT_FALSE(records());
@@ -485,10 +490,7 @@ TEST_F(RecordSourceTest, ReportsTheNamesThatItHadWhenItGivesUpRecords) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));
   poll();
-  for (int i = 0; i < 10; ++i) {
-    switches_ += 2;
-    write(kA);
-  }
+  leave_out_records();
   poll();
 
   ring().write(test::RecordEncoder(PERF_RECORD_CGROUP).u64(kB).text("/b").record());
