@@ -106,10 +106,17 @@ std::vector<yaml::Diagnostic> ambiguous_sums(const config::Cgroups& configured,
   }
   std::vector<yaml::Diagnostic> errors;
   for (std::size_t number = 0; number < sums.size(); ++number) {
+    const std::set<std::string> counters = names_of_counters(sums[number], events);
     // In OpenMetrics a counter has the name without _total.
     const std::string cgroups = exposition::cgroups_family_name(sums[number]) + "_total";
+    if (counters.contains(cgroups)) {
+      errors.push_back({configured.sums[number].at,
+                        "its metric " + cgroups + " would have the name of its number of cgroups",
+                        "give the event another name"});
+      continue;
+    }
     std::string second = taken.insert(cgroups).second ? "" : cgroups;
-    for (const std::string& name : names_of_counters(sums[number], events)) {
+    for (const std::string& name : counters) {
       if (!taken.insert(name).second && second.empty()) second = name;
     }
     if (second.empty()) continue;

@@ -96,7 +96,11 @@ TEST(PlanTest, NamesOfSumsAreCheckedAlsoForEventsThatThisMachineLacks) {
                   "{name: web, by: []}, {name: web_cache, by: [unit]}"),
       ElementsAre(HasSubstr("would be a second perf_web_cache_misses_total")));
   EXPECT_THAT(errors_with("{event: page-faults, name: cgroups}", "{name: workload, by: []}"),
-              ElementsAre(HasSubstr("would be a second perf_workload_cgroups_total")));
+              ElementsAre(AllOf(HasSubstr("perf_workload_cgroups_total would have the name of"),
+                                HasSubstr("give the event another name"))));
+  EXPECT_THAT(errors_with("{event: page-faults, name: b_cgroups}",
+                          "{name: a, by: []}, {name: a_b, by: []}"),
+              ElementsAre(HasSubstr("would be a second perf_a_b_cgroups_total")));
   EXPECT_THAT(errors_with("page-faults, cache-misses", "{name: a, by: []}, {name: b, by: []}"),
               IsEmpty());
 }
