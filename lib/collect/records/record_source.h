@@ -159,10 +159,10 @@ class RecordSource final : public CounterSource {
 
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
+  RecordCheck check_;
   NamesRing names_ring_;
   bool names_have_use_ = false;             ///< elsewhere
   std::vector<cgroup::NamedCgroup> named_;  ///< of a recording that has ended
-  RecordCheck check_;
   Way way_ = Way::kDescriptors;
   bool expects_records_ = false;                           ///< in by_records_
   std::optional<std::chrono::nanoseconds> few_since_;      ///< cgroups, while they are counted by
