@@ -276,7 +276,7 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
     return is_last ? group.lost_its_counts(target, read)
                    : group.missed_its_place(target, read, report);
   }
-  if (!reading_.unreadable.empty()) report_unreadable(group, target, report);
+  if (reading_.unreadable.any()) report_unreadable(group, target, report);
   if (is_of_cpu && !is_last) {
     const auto standstill = group.find_standstill(target, reading_, begun, source_->now());
     if (standstill) return open_again(group, *standstill, report);
@@ -301,7 +301,8 @@ void PollCycle::collect_in_addition(Scope& scope, std::size_t target, std::size_
 void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
                                   PollReport& report) const {
   std::string events;
-  for (const std::size_t event : reading_.unreadable) {
+  for (std::size_t event = 0; event < group.plan().events.size(); ++event) {
+    if (!reading_.unreadable.test(event)) continue;
     events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
   }
   report.add_failure(

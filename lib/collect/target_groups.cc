@@ -235,10 +235,11 @@ Result<CounterSource::State> TargetGroups::read_last(std::size_t target,
 /// A count that is no longer available is unchanged. Of the auxiliary events, those before it are
 /// kept.
 void TargetGroups::complete(std::size_t target, perf::GroupReading& reading) const {
-  for (const std::size_t event : reading.unreadable) {
+  for (std::size_t event = 0; reading.unreadable.any() && event < reading.counts.size(); ++event) {
+    if (!reading.unreadable.test(event)) continue;
     if (event < plan_->estimated()) {
       reading.counts[event] = last_counts(target)[event];
-    } else if (event < reading.counts.size()) {
+    } else {
       reading.counts.resize(event);
     }
   }

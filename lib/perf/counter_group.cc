@@ -139,22 +139,25 @@ Result<> CounterGroup::read_by(std::size_t member, PerfKernel& kernel,
 }
 
 /// A pinned leader without its place cannot be read, nor can events that can only be counted in a
-/// group.
+/// group. Before its last fix, perf_group_detach() (kernel/events/core.c) left a former member with
+/// its old leader and its old size of a reading: it returns the count and the id of the leader,
+/// into room for the whole group only.
 Result<> CounterGroup::read_one_by_one(PerfKernel& kernel, GroupReading& reading) const {
-  std::array<std::uint64_t, words_in_reading(1)> buffer;
+  std::array<std::uint64_t, words_in_reading(kMaxGroupMembers)> buffer;
   GroupReading own;
   reading = {.state = GroupReading::State::kOffPmu, .counts = {}, .unreadable = {}};
   reading.counts.resize(size());
   for (std::size_t event = size(); event-- > 0;) {  // the leader last: its times are the group's
     const Result<std::size_t> filled = kernel.read_group(counters_[event].get(), buffer);
-    if (!filled) return filled.error();
-    if (*filled == 0) {
-      reading.unreadable.push_back(event);
+    const std::span<const std::uint64_t> id = std::span(ids_).subspan(event, 1);
+    const Result<> decoded =
+        filled ? decode_group(std::span(buffer).first(*filled), id, own) : filled.error();
+    const bool is_off_pmu = filled && *filled == 0;
+    if (event == 0 && !decoded && !is_off_pmu) return decoded.error();
+    if (!decoded) {
+      reading.unreadable.set(event);
       continue;
     }
-    const Result<> decoded =
-        decode_group(std::span(buffer).first(*filled), std::span(ids_).subspan(event, 1), own);
-    if (!decoded) return decoded.error();
     reading.state = GroupReading::State::kCounting;
     reading.time_enabled = own.time_enabled;
     reading.time_running = own.time_running;

@@ -14,6 +14,11 @@ Error malformed(std::span<const std::uint64_t> words, std::size_t events) {
 
 }  // namespace
 
+void GroupReading::keep_first(std::size_t members) {
+  counts.resize(members);
+  for (std::size_t member = members; member < unreadable.size(); ++member) unreadable.reset(member);
+}
+
 Result<> decode_group(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
                       GroupReading& reading) {
   if (words.size() != words_in_reading(ids.size()) || words[0] != ids.size()) {
@@ -23,7 +28,7 @@ Result<> decode_group(std::span<const std::uint64_t> words, std::span<const std:
   reading.time_enabled = std::chrono::nanoseconds{words[1]};
   reading.time_running = std::chrono::nanoseconds{words[2]};
   reading.counts.resize(ids.size());
-  reading.unreadable.clear();
+  reading.unreadable.reset();
   const std::span<const std::uint64_t> pairs = words.subspan(3);
   for (std::size_t event = 0; event < ids.size(); ++event) {
     // Every kernel so far answers in the order of opening, so the first comparison nearly always

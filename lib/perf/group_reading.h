@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bitset>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,12 @@
 #include "base/result.h"
 
 namespace pex::perf {
+
+/// The maximum number of requested events in one group.
+inline constexpr std::size_t kMaxGroupEvents = 64;
+/// The maximum number of members of one group: those, a clock and a reference. Bounds the buffer of
+/// a read.
+inline constexpr std::size_t kMaxGroupMembers = kMaxGroupEvents + 2;
 
 /// The state of a group at one instant. All numbers are totals since the group was opened, and none
 /// ever decreases.
@@ -23,15 +30,13 @@ struct GroupReading {
                                             ///< on that CPU
   std::chrono::nanoseconds time_running{};  ///< it had the PMU; never more than time_enabled
   std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
-  std::vector<std::size_t> unreadable;      ///< indices of lost counts, which are 0 here: only
-                                            ///< after the CPU went offline
-};
+  /// By member: the kernel no longer returns its count, which is 0 here. Only after the CPU went
+  /// offline.
+  std::bitset<kMaxGroupMembers> unreadable;
 
-/// The maximum number of requested events in one group.
-inline constexpr std::size_t kMaxGroupEvents = 64;
-/// The maximum number of members of one group: those, a clock and a reference. Bounds the buffer of
-/// a read.
-inline constexpr std::size_t kMaxGroupMembers = kMaxGroupEvents + 2;
+  /// Cuts the reading to its first members.
+  void keep_first(std::size_t members);
+};
 
 /// Words of one read of a group of `events`, in the layout of PERF_FORMAT_GROUP | ID |
 /// TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING (perf_event_open(2), "Reading results"):

@@ -122,14 +122,17 @@ struct ReadAlone {
   std::uint64_t value = 0;
 };
 
-/// Nothing: it can only be read in its group.
+/// Nothing: it can only be read in its group, or it answers for its former leader
+/// (CounterGroup::read_one_by_one()). `id`: of the event, where the layout has ids.
 Result<std::optional<ReadAlone>> read_alone(PerfKernel& kernel, const ReadLayout& layout,
-                                            const UniqueFd& event) {
+                                            const UniqueFd& event,
+                                            std::optional<std::uint64_t> id) {
   std::array<std::uint64_t, words_in_reading(1 + kMaxGroupMembers)> words;
   const Result<std::size_t> filled = kernel.read_group(event.get(), words);
   if (!filled) return filled.error();
   const auto values = decode_values(layout, std::as_bytes(std::span(words).first(*filled)));
   if (!values || values->counters.size() != 1) return std::optional<ReadAlone>{};
+  if (id && values->counters[0].id != id) return std::optional<ReadAlone>{};
   return std::optional<ReadAlone>{
       {*values->time_enabled, *values->time_running, values->counters[0].value}};
 }
@@ -184,6 +187,7 @@ Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(
       return OpenFailure{event, open_error(counter.error().code, attempted, request)};
     }
     group->events.push_back(std::move(counter->fd));
+    group->member_ids.push_back(counter->id);
   }
   const Result<> enabled = kernel.control(leader_fd, EventControl::kEnable, PERF_IOC_FLAG_GROUP);
   if (enabled) return group;
@@ -264,24 +268,24 @@ Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupRe
   for (std::size_t event = 0; event < reading.counts.size(); ++event) {
     reading.counts[event] = values->counters[event + 1].value;
   }
-  reading.unreadable.clear();
+  reading.unreadable.reset();
   return {};
 }
 
 Result<> SwitchRing::read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
                                std::uint64_t& switches) const {
-  const std::vector<UniqueFd>& events = groups_[group].events;
-  const auto leader = read_alone(kernel, layout_of(groups_[group]), events.front());
+  const auto& [mark, events, member_ids] = groups_[group];
+  const auto leader = read_alone(kernel, layout_of(groups_[group]), events.front(), {});
   if (!leader) return leader.error();
   if (!*leader) return broken_up(cpu_);
   GroupReading last;
   last.time_enabled = (*leader)->enabled;
   last.time_running = (*leader)->running;
   for (std::size_t event = 1; event < events.size(); ++event) {
-    const auto member = read_alone(kernel, layout_with_ids_, events[event]);
-    if (!member) return member.error();
-    if (!*member) last.unreadable.push_back(event - 1);
-    last.counts.push_back(*member ? (*member)->value : 0);
+    const auto member = read_alone(kernel, layout_with_ids_, events[event], member_ids[event - 1]);
+    const bool is_readable = member && *member;
+    if (!is_readable) last.unreadable.set(event - 1);
+    last.counts.push_back(is_readable ? (*member)->value : 0);
   }
   switches = (*leader)->value;
   reading = std::move(last);

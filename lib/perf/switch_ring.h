@@ -161,7 +161,8 @@ class SwitchRing {
   /// A number that is free has no mark and no events.
   struct Group {
     Mark mark;
-    std::vector<UniqueFd> events;  ///< the leader first
+    std::vector<UniqueFd> events;           ///< the leader first
+    std::vector<std::uint64_t> member_ids;  ///< of the others
   };
   /// Words of a SwitchRecord in the ring (perf_output_sample() in kernel/events/core.c), from the
   /// number of its values on, and after them the id of the cgroup:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -344,6 +345,9 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   if ((answer.kind == Answer::Kind::kEof && leads) || is_silent) return std::size_t{0};
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
 
+  if (answer.kind == Answer::Kind::kBrokenUp && answer.detached_badly.contains(asked.position)) {
+    return read_former_leader(asked, answer, words);
+  }
   const std::vector<const Counter*> members = read_together(asked, answer);
   if (!told.by_script && places_taken(asked) + taken_from(asked) > largest_running_) {
     if (asked.pinned) return std::size_t{0};
@@ -403,6 +407,18 @@ std::vector<const ScriptedKernel::Counter*> ScriptedKernel::read_together(
     const Counter& asked, const Answer& answer) const {
   if (answer.kind == Answer::Kind::kBrokenUp) return {&asked};
   return members_of(asked.leader_id);
+}
+
+/// Into room for the whole group.
+Result<std::size_t> ScriptedKernel::read_former_leader(const Counter& asked, const Answer& answer,
+                                                       std::span<std::uint64_t> words) const {
+  const std::size_t members = std::max<std::size_t>(members_of(asked.leader_id).size(), 2);
+  if (words.size() < perf::words_in_reading(members)) return Error{ENOSPC, {}, {}};
+  const std::array reading = {std::uint64_t{1}, static_cast<std::uint64_t>(answer.enabled.count()),
+                              static_cast<std::uint64_t>(answer.running.count()),
+                              answer.counts.empty() ? 0 : answer.counts.front(), asked.leader_id};
+  std::copy(reading.begin(), reading.end(), words.begin());
+  return reading.size();
 }
 
 void ScriptedKernel::only_tried(bool trying) {

@@ -45,6 +45,9 @@ class ScriptedKernel final : public perf::PerfKernel {
     std::vector<std::uint64_t> counts;  ///< missing ones are 0, and those of cpu-clock `running`
     int code = 0;                       ///< of kError
     std::set<std::size_t> silent = {};  ///< of kBrokenUp: members that answer nothing
+    /// Of kBrokenUp: members that answer for their former leader, and only into room for the whole
+    /// group, as before the last fix of perf_group_detach() (5.10, 6.16 to 7.0).
+    std::set<std::size_t> detached_badly = {};
   };
 
   /// What a read of `group` says from now on, until it is told otherwise or the group is opened
@@ -153,6 +156,8 @@ class ScriptedKernel final : public perf::PerfKernel {
   int refusal_of(const perf::CounterRequest& request, const std::string& event) const;
   std::vector<std::string> in_front(int leader_fd) const;
   std::vector<const Counter*> read_together(const Counter& asked, const Answer& answer) const;
+  Result<std::size_t> read_former_leader(const Counter& asked, const Answer& answer,
+                                         std::span<std::uint64_t> words) const;
   std::string place_of(const perf::CounterRequest& request) const;
   bool is_closed(const Counter& counter) const;
   void forget_closed();

@@ -136,7 +136,7 @@ void CgroupSums::look(Target target, std::size_t group, perf::GroupReading& read
   reading.state = perf::GroupReading::State::kCounting;
   reading.time_enabled = reading.time_running = {};
   reading.counts.clear();
-  reading.unreadable.clear();
+  reading.unreadable.reset();
   if (!sums_.has_group(group)) return;
   const std::uint64_t enabled = sums_.enabled(target) - reader(target, group).enabled_before;
   reading.time_enabled = to_time(enabled);

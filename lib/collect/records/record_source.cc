@@ -350,7 +350,7 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
   if (!read) return read.error();
   reading = **read;
   subtract(*opened.before, reading);
-  reading.counts.resize(opened.events);
+  reading.keep_first(opened.events);
   return State::kCounting;
 }
 

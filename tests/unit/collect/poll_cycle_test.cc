@@ -448,6 +448,22 @@ TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOther
               testing::HasSubstr("read the last counts of 'instructions' in group 'core'"));
 }
 
+TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderKeepsItsCount) {
+  PollCycle cycle{source(0), plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.answer(
+      "cpu0 cycles",
+      {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0, {}, {1}});
+
+  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+
+  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[0].value, 150U);
+  EXPECT_EQ(totals[1].value, 10U);
+  EXPECT_TRUE(report.failures.contains({"last counts of core", 0}));
+}
+
 TEST_F(PollCycleTest, ACpuThatStaysIsNotReopened) {
   PollCycle cycle{source(0), plan_, 0};
   for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));

@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,10 +61,13 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   /// errno for each call by its number, or 0 for an answer.
   std::function<int(std::size_t)> fails = [](std::size_t) { return 0; };
   std::function<void(std::size_t event)> opened = [](std::size_t) {};
-  /// What an event of a group says alone when the CPU goes: its leader, or the other one.
+  /// What an event of a group says alone when the CPU goes: its leader, or another one.
   std::function<Words(std::size_t leader, bool leads)> last_of = [](std::size_t, bool) {
     return Words{};
   };
+
+  /// Former members answer for their leader, as before the last fix of perf_group_detach().
+  bool detaches_badly = false;
 
   void set_online(bool online) {
     if (is_online_ && !online) end_life();
@@ -73,8 +75,11 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   }
   bool is_online() const { return is_online_; }
   bool is_alive(std::size_t event) const { return is_online_ && lives_.at(event) == life_; }
-  /// Whether another event is in the group that an event leads.
-  bool has_member(std::size_t event) const { return has_member_.contains(event); }
+  /// The number of other events in the group that an event leads.
+  std::size_t members_of(std::size_t event) const {
+    const auto known = members_.find(event);
+    return known == members_.end() ? 0 : known->second;
+  }
   void restart_calls() { calls_ = 0; }
   std::size_t calls() const { return calls_; }
 
@@ -87,8 +92,9 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     descriptors_[counter->fd.get()] = {
         .life = life_,
         .last = {1, 0, 0, 0, counter->id},
+        .id = counter->id,
         .leader = leader == descriptors_.end() ? std::nullopt : leader->second.leader};
-    if (const auto& led_by = descriptors_[counter->fd.get()].leader) has_member_.insert(*led_by);
+    if (const auto& led_by = descriptors_[counter->fd.get()].leader) ++members_[*led_by];
     return counter;
   }
   Result<> enable_group(int leader_fd) override {
@@ -138,6 +144,7 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   struct Descriptor {
     std::size_t life = 0;
     Words last;  ///< as read alone: with an id, or without where it leads others
+    std::uint64_t id = 0;
     std::optional<std::size_t> leader = {};  ///< of the events of open_event
     bool leads = false;                      ///< it is that one
   };
@@ -145,7 +152,8 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   void end_life() {
     for (auto& [fd, descriptor] : descriptors_) {
       if (descriptor.life != life_ || !descriptor.leader) continue;
-      descriptor.last = last_of(*descriptor.leader, descriptor.leads);
+      descriptor.last = last_of(*descriptor.leader, descriptor.leads || detaches_badly);
+      if (!descriptor.leads) descriptor.last.push_back(detaches_badly ? 0 : descriptor.id);
     }
     ++life_;
   }
@@ -164,30 +172,36 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   std::size_t life_ = 0;  ///< how often the CPU has gone
   std::size_t calls_ = 0;
   std::map<int, Descriptor> descriptors_;
-  std::vector<std::size_t> lives_;    ///< of the events of open_event
-  std::set<std::size_t> has_member_;  ///< numbers of these
+  std::vector<std::size_t> lives_;              ///< of the events of open_event
+  std::map<std::size_t, std::size_t> members_;  ///< of the groups that these lead
 };
 
 /// A CPU on which cgroups take turns of 1 ms, and what is counted there: of /busy, which has
 /// kFaults page faults in each turn, of /quiet, which never has one, and of the root.
 class RecordedCpu {
  public:
-  explicit RecordedCpu(bool counts_the_cpu = false) {
+  /// `has_clock`: the group of the cgroups has a member that the one of the CPU has not.
+  explicit RecordedCpu(bool counts_the_cpu = false, bool has_clock = false) {
     plan_->cgroup = test::scope_plan({{"software", {"page-faults"}}});
     if (counts_the_cpu) plan_->cpu = plan_->cgroup;
+    if (has_clock) {
+      GroupPlan& group = plan_->cgroup.groups.front();
+      group.events.push_back(test::counter("cpu-clock"));
+      group.auxiliary_events = 1;
+      group.auxiliary.clock = 1;
+    }
     kernel.opened = [this](std::size_t event) { opened_at_[event] = now_; };
     kernel.last_of = [this](std::size_t leader, bool leads) {
       const Values since = values(leader);
       const auto time = static_cast<std::uint64_t>(since.time.count()) + reads_;
-      Words words = {1, time, time, leads ? since.switches : since.faults};
-      if (!leads) words.push_back(leader);  // only readings of a leader have no ids
-      return words;
+      return Words{1, time, time, leads ? since.switches : since.faults};
     };
     scripted.opened_events.change_reading = [this](std::size_t event, Words& words) {
       const Values since = values(event);
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(since.time.count());
       words.at(3) = since.switches;
       if (words.size() > 4) words.at(4) = since.faults;
+      if (words.size() > 5) words.at(5) = words.at(1);  // of a clock
       return 0;
     };
     add_target("/", kRoot);
@@ -314,9 +328,10 @@ class RecordedCpu {
     const Values since = values(leader);
     const auto time = static_cast<std::uint64_t>(since.time.count());
     Words words = {1, time, time, since.switches};
-    if (kernel.has_member(leader)) {
+    const std::array values_of_members = {since.faults, time};
+    for (std::size_t member = 0; member < kernel.members_of(leader); ++member) {
       ++words[0];
-      words.push_back(since.faults);
+      words.push_back(values_of_members.at(member));
     }
     words.push_back(id);
     (void)to->write(test::record_of(PERF_RECORD_SAMPLE, words));
@@ -832,6 +847,27 @@ TEST(RecordFaultsTest, ACpuKeepsWhatItHadCountedWhenItWent) {
     cpu.is_listed_online = true;
     expect_counted_by_records_again(cpu, "back");
   }
+}
+
+/// Also the clock, which the group of the CPU has not.
+TEST(RecordFaultsTest, MembersThatTheKernelNoLongerReturnsAreReportedAndKeepTheirCounts) {
+  RecordedCpu cpu{true, true};
+  settle(cpu);
+  const std::uint64_t before = cpu.total_of_cpu();
+  ASSERT_GT(before, 0U);
+  cpu.kernel.detaches_badly = true;
+  cpu.turn(kBusy);
+  cpu.kernel.set_online(false);
+  cpu.is_listed_online = false;
+
+  (void)cpu.poll();
+
+  EXPECT_EQ(cpu.total_of_cpu(), before);
+  EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), cpu.truth[kBusy]) << "which has it by records";
+  EXPECT_THAT(cpu.failures, Contains(HasSubstr("read the last counts of 'page-faults' in group")));
+  cpu.kernel.set_online(true);
+  cpu.is_listed_online = true;
+  expect_counted_by_records_again(cpu, "back");
 }
 
 TEST(RecordFaultsTest, TheAbsenceOfACpuIsReportedWithItsLength) {
