@@ -29,7 +29,7 @@ COPY lib lib
 COPY daemon daemon
 ARG REVISION=
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
-    cmake --preset release -DPEX_REVISION="$REVISION" \
+    cmake --preset release -DPEX_TESTS=OFF -DPEX_REVISION="$REVISION" \
  && cmake --build --preset release --target perf_event_exporter \
  && install -D --strip build/release/daemon/perf_event_exporter /image/usr/bin/perf_event_exporter \
  && install -D -m 644 config/perf_event_exporter.yaml \
@@ -41,17 +41,16 @@ COPY packaging/container/sbom.sh packaging/container/
 RUN packaging/packages/names.sh build | xargs packaging/container/sbom.sh list >/built
 
 # The tests of what was built, on what it will run on. TESTS=none leaves them out, TESTS='base_test
-# http_test' is those of some rooms. How good estimates are does not depend on where they are made, and
-# which tests there are, not either.
+# http_test' is those of some rooms.
 FROM build AS tested
-ARG TESTS=all
+ARG TESTS=unit_tests
 COPY . .
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
     [ "$TESTS" = none ] || { \
       cmake --preset release -DPEX_TESTS=ON \
    && cmake --build --preset release --target $TESTS \
-   && ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L 'unit|e2e|layout' \
-        -E '^(accuracy|layout.needs)'; }
+   && ctest --preset release -j "$(nproc)" -FS . -L 'unit|e2e' \
+        -R "$(echo $TESTS | sed -e 's/unit_tests/./' -e 's/ /|/g')"; }
 
 FROM ${BASE}${BASE_DIGEST:+@$BASE_DIGEST} AS runtime
 COPY packaging/packages/names.sh packaging/packages/run.txt /tmp/packages/

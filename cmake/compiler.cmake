@@ -67,5 +67,5 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-                                  CCACHE_SLOPPINESS=locale ${CCACHE})
+                                  CCACHE_SLOPPINESS=locale,pch_defines,time_macros ${CCACHE})
 endif()

@@ -76,7 +76,7 @@ dev: install what they are called here, then set SKIP_PACKAGES=1"
 mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}") <(installed_among "${wanted[@]}"))
 ((${#missing[@]} > 0)) || exit 0
 
-say "installing ${missing[*]}"
+say "will install, with apt-get: ${missing[*]} (SKIP_PACKAGES=1 ./dev ... uses what is here)"
 ((EUID == 0)) || command -v sudo >/dev/null ||
   die "not root, and there is no sudo. As root: apt-get install ${missing[*]}"
 if [[ " ${missing[*]} " == *" libboost1.81-dev "* && -n $(installed_among libboost1.74-dev) ]]; then

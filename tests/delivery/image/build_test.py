@@ -22,7 +22,7 @@ import hardening
 import sbom
 
 # The tests that run while the image is built, out of what was compiled for the tests of the program:
-# the compiler cache has it. PEX_IMAGE_TESTS=all compiles and runs those of all rooms, for minutes.
+# the compiler cache has it. PEX_IMAGE_TESTS=unit_tests compiles and runs those of all rooms, for minutes.
 TESTS = os.environ.get("PEX_IMAGE_TESTS", "golden_test")
 REVISION = "0123456789abcdef"
 CREATED = "2026-01-02T03:04:05Z"

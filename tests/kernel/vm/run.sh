@@ -3,6 +3,7 @@
 # PMU, and judges there what it serves. `./dev vm-test` installs what this needs.
 #
 #   run.sh [PART_OF_A_TEST'S_NAME...]
+#   run.sh --gate | --others     the machines that guard a merge, or all others
 #   run.sh --picture [OUT.png]   instead, makes the picture of the status page (docs/status-page.png)
 #
 # Works in build/vm, where libraries, kernels and objects stay for the next time. Ends with 77, and a

@@ -1,0 +1,1 @@
+// Compiles the headers of test_headers.h, for all test programs.
