@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <chrono>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "support/cpu_time.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup {
@@ -237,17 +235,14 @@ TEST(PatternTest, RepeatsNoLongTextInItsMessage) {
   EXPECT_EQ(parsed.error().attempted, "is not a regular expression: missing )");
 }
 
-// With a matcher that backtracks, these would be at it for longer than the world stands.
-TEST(PatternTest, TakesLittleTimeOnHostileExpressions) {
+// A matcher that backtracks would never return.
+TEST(PatternTest, EndsOnHostileExpressions) {
   const std::string long_path = "/" + std::string(4000, 'a');
 
-  const auto start = test::thread_cpu_time();
   EXPECT_FALSE(pattern("re:/(a*)*b").matches(long_path));
   EXPECT_FALSE(pattern("re:/(a|aa)+b").matches(long_path));
   EXPECT_FALSE(pattern("re:/(.*.*.*.*.*.*)*b").matches(long_path));
   EXPECT_FALSE(pattern("re:/.*a.{12}b").matches(long_path));
-
-  EXPECT_LT(test::thread_cpu_time() - start, std::chrono::seconds(10));
 }
 
 using Components = std::vector<std::string>;
