@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "support/time_budget.h"
+
 namespace pex {
 namespace {
 
@@ -98,24 +100,28 @@ TEST(WakeUpTest, APostComesBeforeADescriptorThatIsAlwaysReadable) {
 }
 
 TEST(WakeUpTest, APostFromAnotherThreadEndsEachKindOfWait) {
-  constexpr int kRounds = 2000;
   const Readable never;
   WakeUp wake;
+  std::atomic<int> asked = 0;
   std::atomic<int> posted = 0;
+  std::atomic<bool> is_over = false;
 
   std::thread poster{[&] {
-    for (int round = 1; round <= kRounds; ++round) {
-      while (posted >= round) std::this_thread::yield();
-      posted = round;
+    while (!is_over) {
+      if (posted == asked) {
+        std::this_thread::yield();
+        continue;
+      }
+      ++posted;
       wake.post();
-      while (posted == round) std::this_thread::yield();
     }
   }};
-  for (int round = 1; round <= kRounds; ++round) {
+  test::run_rounds(2000, [&](unsigned round) {
+    ++asked;
     EXPECT_EQ(wake.wait(round % 3 == 0 ? -1 : never.fd()), WakeUp::Cause::kPosted);
-    EXPECT_EQ(posted, round);
-    posted = -round;
-  }
+    EXPECT_EQ(posted, asked);
+  });
+  is_over = true;
   poster.join();
 }
 

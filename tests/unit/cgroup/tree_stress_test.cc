@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cgroup/tree.h"
+#include "support/timed_property.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {
@@ -125,7 +126,7 @@ rc::Gen<std::vector<Round>> any_rounds() {
   return rc::gen::container<std::vector<Round>>(round);
 }
 
-RC_GTEST_PROP(TreeStressTest, KnowsAfterAnyChangesWhatAnotherFindsThereForTheFirstTime, ()) {
+PEX_TIMED_PROPERTY(TreeStressTest, KnowsAfterAnyChangesWhatAnotherFindsThereForTheFirstTime) {
   const Selection wanted = any_selection();
   CgroupTree host;
   Tree tree{host.root(), wanted};
@@ -146,7 +147,7 @@ RC_GTEST_PROP(TreeStressTest, KnowsAfterAnyChangesWhatAnotherFindsThereForTheFir
   RC_ASSERT(tree.unreadable().empty());
 }
 
-RC_GTEST_PROP(TreeStressTest, KnowsSoonWhatIsThereWhateverHappensWhileItWalks, ()) {
+PEX_TIMED_PROPERTY(TreeStressTest, KnowsSoonWhatIsThereWhateverHappensWhileItWalks) {
   const Selection wanted = any_selection();
   CgroupTree host;
   Tree tree{host.root(), wanted};
@@ -190,7 +191,7 @@ std::uint64_t to_be_missed(const Tree& tree, const CgroupTree& host, const std::
       }));
 }
 
-RC_GTEST_PROP(TreeStressTest, MissesEachThatCameAndWentInADirectoryThatItKnew, ()) {
+PEX_TIMED_PROPERTY(TreeStressTest, MissesEachThatCameAndWentInADirectoryThatItKnew) {
   CgroupTree host;
   Tree tree{host.root(), any_selection()};
   Tree::Clock::time_point now = kStart;
@@ -224,12 +225,12 @@ Step any_step(std::mt19937& random) {
 
 TEST(TreeStressTest, KnowsInTheEndWhatIsThereHoweverMuchHappensWhileItWalks) {
   const Selection wanted = selection({"/**"});
-  CgroupTree host;
-  Tree tree{host.root(), wanted};
-  must_update(tree);
   on_watch = [](const std::string&) { std::this_thread::sleep_for(20us); };  // for others to act
 
-  for (unsigned round = 0; round < 300 && !testing::Test::HasFailure(); ++round) {
+  test::run_rounds(300, [&](unsigned round) {
+    CgroupTree host;
+    Tree tree{host.root(), wanted};
+    must_update(tree);
     std::atomic<bool> done = false;
     std::thread others([&] {
       std::mt19937 random(round);
@@ -241,10 +242,10 @@ TEST(TreeStressTest, KnowsInTheEndWhatIsThereHoweverMuchHappensWhileItWalks) {
 
     must_update(tree);
     host.let_inodes_go();
-    EXPECT_EQ(tree.directories(), all_there_is(host, wanted)) << "round " << round;
-  }
+    EXPECT_EQ(tree.directories(), all_there_is(host, wanted));
+    EXPECT_EQ(tree.directories(), found_by_another(host, wanted));
+  });
   on_watch = nullptr;
-  EXPECT_EQ(tree.directories(), found_by_another(host, wanted));
 }
 
 }  // namespace

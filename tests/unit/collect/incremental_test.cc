@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
+#include <rapidcheck.h>
 
 #include <cerrno>
 #include <map>
@@ -19,6 +19,7 @@
 #include "collect/poll_cycle.h"
 #include "support/events.h"
 #include "support/temp_tree.h"
+#include "support/timed_property.h"
 
 namespace pex::collect {
 namespace {
@@ -438,7 +439,7 @@ void Twins::join() {
   if (!before_ || ++joins_ % 3 == 0) before_ = joined;  // not each one is rendered
 }
 
-RC_GTEST_PROP(IncrementalTest, WhatIsKeptIsAsIfItHadBeenMadeAnew, ()) {
+PEX_TIMED_PROPERTY(IncrementalTest, WhatIsKeptIsAsIfItHadBeenMadeAnew) {
   Twins twins{any_plan()};
   const std::vector<Step> steps = *any_steps();
   for (const Step& step : steps) twins.take(step);

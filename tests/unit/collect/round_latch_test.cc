@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/time_budget.h"
+
 namespace pex::collect {
 namespace {
 
@@ -61,9 +63,9 @@ TEST(RoundLatchTest, IgnoresAWorkerOfAClosedOrAnEarlierRound) {
 }
 
 TEST(RoundLatchTest, HasOneOwnerForEachRoundOfManyThreads) {
-  constexpr std::uint32_t kRounds = 1000;
   constexpr std::size_t kWorkers = 4;
-  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+  test::run_rounds(1000, [](unsigned number) {
+    const std::uint32_t round = number + 1;
     RoundLatch latch;
     std::atomic<int> owners = 0;
     latch.start(round, kWorkers);
@@ -74,8 +76,8 @@ TEST(RoundLatchTest, HasOneOwnerForEachRoundOfManyThreads) {
     owners += latch.release() ? 1 : 0;
     owners += latch.close(round) ? 1 : 0;
     for (std::thread& thread : threads) thread.join();
-    ASSERT_EQ(owners, 1) << round;
-  }
+    ASSERT_EQ(owners, 1);
+  });
 }
 
 }  // namespace
