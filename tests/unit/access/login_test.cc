@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/patience.h"
+
 namespace pex::access {
 namespace {
 
@@ -117,7 +119,7 @@ class LoginsTest : public testing::Test {
   }
 
   void wait_for(const Answer& answer) {
-    const auto patience = std::chrono::steady_clock::now() + seconds{10};
+    const auto patience = std::chrono::steady_clock::now() + test::kPatience;
     while (!answer->has_value() && std::chrono::steady_clock::now() < patience) {
       loop_.run_one_for(seconds{1});
     }

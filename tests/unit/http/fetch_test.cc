@@ -9,6 +9,7 @@
 #include <string>
 
 #include "http/listener.h"
+#include "support/patience.h"
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
 #include "unit/http/server_fixture.h"
@@ -28,7 +29,7 @@ class FetchTest : public ServerTest {
 TEST_F(FetchTest, GetsStatusAndBody) {
   start();
 
-  const auto fetched = fetch({here()}, "/hello", seconds{10});
+  const auto fetched = fetch({here()}, "/hello", test::kPatience);
 
   ASSERT_TRUE(fetched) << describe(fetched.error());
   EXPECT_EQ(fetched->status, 200u);
@@ -38,7 +39,7 @@ TEST_F(FetchTest, GetsStatusAndBody) {
 TEST_F(FetchTest, AnAnswerThatIsNoYesIsAnAnswer) {
   start();
 
-  const auto fetched = fetch({here()}, "/no-such-path", seconds{10});
+  const auto fetched = fetch({here()}, "/no-such-path", test::kPatience);
 
   ASSERT_TRUE(fetched) << describe(fetched.error());
   EXPECT_EQ(fetched->status, 404u);
@@ -47,7 +48,7 @@ TEST_F(FetchTest, AnAnswerThatIsNoYesIsAnAnswer) {
 TEST_F(FetchTest, AnAddressWithoutAHostIsThisMachine) {
   start({}, {.addresses = {":0"}});
 
-  const auto fetched = fetch({":" + std::to_string(port())}, "/hello", seconds{10});
+  const auto fetched = fetch({":" + std::to_string(port())}, "/hello", test::kPatience);
 
   ASSERT_TRUE(fetched) << describe(fetched.error());
   EXPECT_EQ(fetched->status, 200u);
@@ -58,7 +59,7 @@ TEST_F(FetchTest, ReachesAUnixSocket) {
   const std::string address = "unix:" + tree.path("socket");
   start({}, {.addresses = {address}});
 
-  const auto fetched = fetch({address}, "/hello", seconds{10});
+  const auto fetched = fetch({address}, "/hello", test::kPatience);
 
   ASSERT_TRUE(fetched) << describe(fetched.error());
   EXPECT_EQ(fetched->body, "hello\n");
@@ -70,7 +71,7 @@ TEST_F(FetchTest, TakesAnyCertificateOfAServerThatSpeaksTls) {
                                      .key = {.text = expired.key()}}});
   start();
 
-  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", seconds{10});
+  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", test::kPatience);
 
   ASSERT_TRUE(fetched) << describe(fetched.error());
   EXPECT_EQ(fetched->body, "hello\n");
@@ -79,7 +80,7 @@ TEST_F(FetchTest, TakesAnyCertificateOfAServerThatSpeaksTls) {
 TEST_F(FetchTest, FailsWithAServerThatDoesNotSpeakTls) {
   start();
 
-  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", seconds{10});
+  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", test::kPatience);
 
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().attempted, HasSubstr("over TLS"));
@@ -88,7 +89,7 @@ TEST_F(FetchTest, FailsWithAServerThatDoesNotSpeakTls) {
 TEST_F(FetchTest, RefusesAnAnswerThatIsTooLarge) {
   start();
 
-  const auto fetched = fetch({here()}, "/big", seconds{10});
+  const auto fetched = fetch({here()}, "/big", test::kPatience);
 
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().attempted, HasSubstr("body limit exceeded"));
@@ -115,7 +116,7 @@ TEST_F(FetchTest, ReportsThatNoOneListens) {
     address = "127.0.0.1:" + std::to_string(gone->port);
   }
 
-  const auto fetched = fetch({address}, "/hello", seconds{10});
+  const auto fetched = fetch({address}, "/hello", test::kPatience);
 
   ASSERT_FALSE(fetched);
   EXPECT_EQ(fetched.error().code, ECONNREFUSED);
@@ -124,7 +125,7 @@ TEST_F(FetchTest, ReportsThatNoOneListens) {
 
 TEST_F(FetchTest, ReportsWhatIsNoAddress) {
   for (const char* const address : {"nonsense", "unix:", "host:99999", "::1:80"}) {
-    EXPECT_FALSE(fetch({address}, "/hello", seconds{10})) << address;
+    EXPECT_FALSE(fetch({address}, "/hello", test::kPatience)) << address;
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "support/patience.h"
 
 namespace pex::http {
 
@@ -32,7 +33,7 @@ struct Reply {
   }
 };
 
-/// A blocking client that sends exactly the bytes it is told to. No call waits beyond 10 seconds,
+/// A blocking client that sends exactly the bytes it is told to. No call waits beyond a minute,
 /// so that a broken server fails a test and does not hang it.
 class RawClient {
  public:
@@ -101,6 +102,7 @@ class RawClient {
   }
 
   /// True when there is something to read within `wait_ms`.
+  bool has_input() { return has_input_within(kPatienceMs); }
   bool has_input_within(int wait_ms) { return poll_for(POLLIN, wait_ms) > 0; }
 
   /// True when the server resets the connection, which is seen without reading.
@@ -117,7 +119,7 @@ class RawClient {
   }
 
  private:
-  static constexpr int kPatienceMs = 10'000;
+  static constexpr int kPatienceMs = std::chrono::milliseconds{test::kPatience}.count();
 
   RawClient() = default;
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "http/server.h"
+#include "support/patience.h"
 #include "unit/http/raw_client.h"
 
 namespace pex::http {
@@ -72,7 +73,7 @@ class ServerTest : public testing::Test {
       work();
       done.set_value();
     });
-    const auto state = done.get_future().wait_for(seconds{10});
+    const auto state = done.get_future().wait_for(test::kPatience);
     if (state != std::future_status::ready) std::abort();  // it would use what is gone
   }
 
@@ -99,7 +100,7 @@ class ServerTest : public testing::Test {
     on_loop([this] { kept_.front()(plain_text(200, "at last\n")); });
   }
 
-  bool loop_ends() { return run_.wait_for(seconds{10}) == std::future_status::ready; }
+  bool loop_ends() { return run_.wait_for(test::kPatience) == std::future_status::ready; }
   std::uint16_t port() const { return server_->ports().front(); }
   RawClient client() { return RawClient{port()}; }
 
@@ -107,10 +108,7 @@ class ServerTest : public testing::Test {
   void ask_for_later(RawClient& client) {
     const std::size_t before = later_asked_;
     client.send("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
-    for (int i = 0; i < 10'000 && later_asked_ == before; ++i) {
-      std::this_thread::sleep_for(milliseconds{1});
-    }
-    ASSERT_EQ(later_asked_, before + 1);
+    ASSERT_TRUE(test::comes_true([&] { return later_asked_ == before + 1; }));
   }
 
   std::vector<Route> routes() {
