@@ -380,10 +380,10 @@ RC_GTEST_PROP(InvariantsTest, AConstantRateGivesTheSameForAnyWindows, ()) {
 
 TEST(InvariantsTest, FractionsOfAnEventAreCarried) {
   PolledGroup group;
-  for (int poll = 0; poll < 1'000'000; ++poll) {
+  for (int poll = 0; poll < 30'000; ++poll) {
     group.poll_after({.enabled = 4ms, .running = 3ms, .events = 1});
   }
-  EXPECT_NEAR(static_cast<double>(group.value), 1'333'333, 1);
+  EXPECT_NEAR(static_cast<double>(group.value), 40'000, 1);
 }
 
 // --- units ------------------------------------------------------------------------------------
