@@ -47,7 +47,7 @@ void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 namespace pex::history {
 namespace {
 
-constexpr std::size_t kCpus = 256;
+constexpr std::size_t kCpus = 32;  // a word for each of its groups and cgroups would be 4 MB
 constexpr std::size_t kCgroups = 2000;
 constexpr std::size_t kMegabyte = 1'000'000;
 
