@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -48,7 +49,10 @@ class HeldKernel final : public test::CountingKernel {
     return kernel_.open(request);
   }
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
-  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override {
+    ++stops_;
+    return kernel_.disable_group(leader_fd);
+  }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     if (is_worker()) pass(reads_);
     return kernel_.read_group(leader_fd, words);
@@ -69,6 +73,7 @@ class HeldKernel final : public test::CountingKernel {
   std::vector<std::string> open_groups() { return kernel_.open_groups(); }
   bool runs(const std::string& group) { return kernel_.runs(group); }
   void only_tried(bool trying) { kernel_.only_tried(trying); }
+  int stops() const { return stops_; }  ///< how often a group was disabled
 
  private:
   struct Door {
@@ -97,6 +102,7 @@ class HeldKernel final : public test::CountingKernel {
   std::condition_variable changed_;
   Door opens_;
   Door reads_;
+  std::atomic<int> stops_ = 0;
 };
 
 /// A connection on which the whole request has been sent: requests are taken in this order.
@@ -358,16 +364,18 @@ TEST_F(PauseTest, ARequestToEndNoneTakesNoPoll) {
 
 TEST_F(PauseTest, EndsByItself) {
   EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
-  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+  EXPECT_GT(kernel_.stops(), 0);
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
 }
 
 TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
-  EXPECT_THAT(ask("POST /-/pause?for=1h"), HasSubstr("200 OK"));
-  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("429"));
-  std::this_thread::sleep_for(Pause::kBetweenClients);
-  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
+  const auto is_too_soon = [this](const std::string& length) {
+    return ask("POST /-/pause?for=" + length).find("429") != std::string::npos;
+  };
+  while (!is_too_soon("1h")) {  // on a busy machine a second may pass between two of them
+  }
+  while (is_too_soon("1s")) std::this_thread::yield();
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
 }

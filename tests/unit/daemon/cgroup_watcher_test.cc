@@ -15,6 +15,7 @@
 #include "collect/collector.h"
 #include "collect/descriptor_source.h"
 #include "support/events.h"
+#include "support/patience.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
@@ -39,8 +40,6 @@ namespace pex::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto kPatience = 20s;  // only a test that fails takes this long
 
 class LookoutTest : public testing::Test {
  protected:
@@ -74,7 +73,7 @@ class LookoutTest : public testing::Test {
 
   /// Runs the loop, on which nobody polls, until so many groups are open.
   bool opens(const collect::Collector& collector, std::size_t groups) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + test::kPatience;
     while (std::chrono::steady_clock::now() < end) {
       loop_.run_for(10ms);
       if (!collector.is_busy() && kernel_.still_open() == groups) return true;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/patience.h"
 #include "support/temp_tree.h"
 
 namespace pex::daemon {
@@ -127,7 +128,7 @@ TEST_F(ConfigWatchTest, TheLoopEndsIfItIsStoppedAfterTheTimeForALookHasCome) {
     std::this_thread::sleep_for(5ms);
     boost::asio::post(loop_, [this] { watch_.stop(); });
   });
-  loop_.run_for(20s);  // less, once it is out of work
+  loop_.run_for(test::kPatience);  // less, once it is out of work
   EXPECT_TRUE(loop_.stopped());
 }
 

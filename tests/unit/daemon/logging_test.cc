@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "support/patience.h"
 
 namespace pex::daemon {
 namespace {
@@ -107,10 +108,7 @@ class UnreadLogTest : public ::testing::Test {
       const std::lock_guard use{is_used};
       return is_whole(text.substr(0, text.rfind('\n') + 1));
     };
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{20};
-    while (!reads_whole() && std::chrono::steady_clock::now() < limit) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
+    EXPECT_TRUE(test::comes_true(reads_whole));
     log.reset();
     restore();  // the last writing end is closed
     reader.join();

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "support/patience.h"
+
 namespace pex::daemon {
 namespace {
 
@@ -26,7 +28,7 @@ class ReloaderTest : public testing::Test {
   }
 
   void await_answers(int answers) {
-    const auto limit = Clock::now() + 20s;
+    const auto limit = Clock::now() + test::kPatience;
     while (answered_ < answers && Clock::now() < limit) {
       loop_.restart();
       loop_.run_for(1ms);
