@@ -487,12 +487,13 @@ TEST(InvariantsTest, AMinuteIsCountedAgainAfterTheGroupHadThePmu) {
 
 // --- rotation ---------------------------------------------------------------------------------
 
-/// Mean error of 300 runs, relative to the truth.
+/// Mean error of 20 runs of 30 s, relative to the truth. In each 16 ms of rotation it is about 17 %
+/// for the phases below, and so by chance 0.09 % in these 37 500: a quarter of the bound.
 template <typename Workload>
 double bias(bool has_reference, Workload workload) {
   double error = 0;
   double truth = 0;
-  for (std::uint64_t run = 0; run < 300; ++run) {
+  for (std::uint64_t run = 0; run < 20; ++run) {
     Rotation rotation{4, has_reference, run};
     for (int poll = 0; poll < 30; ++poll) rotation.pass_and_poll(1s, workload);
     error += rotation.error();
@@ -507,9 +508,9 @@ TEST(InvariantsTest, TheEstimateIsUnbiasedUnderARandomPhaseOfRotation) {
     const double noise = std::uniform_real_distribution{0.5, 1.5}(random);
     return Activity{is_busy ? 2e6 : 1e6, noise * (is_busy ? 2e5 : 1e5)};
   };
-  EXPECT_LT(std::abs(bias(/*has_reference=*/true, BusyAndIdle{})), 1e-3);
-  EXPECT_LT(std::abs(bias(/*has_reference=*/true, phases)), 1e-3);
-  EXPECT_LT(std::abs(bias(/*has_reference=*/false, phases)), 1e-3);
+  EXPECT_LT(std::abs(bias(/*has_reference=*/true, BusyAndIdle{})), 4e-3);
+  EXPECT_LT(std::abs(bias(/*has_reference=*/true, phases)), 4e-3);
+  EXPECT_LT(std::abs(bias(/*has_reference=*/false, phases)), 4e-3);
 }
 
 // --- totals and parts -------------------------------------------------------------------------
