@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -24,7 +23,6 @@ namespace {
 struct Order {
   Partner partner{};
   std::size_t round_trips = 0;
-  std::chrono::nanoseconds every{};
 };
 
 struct Pipe {
@@ -59,15 +57,9 @@ void return_all(const Pipe& pipe) {
   }
 }
 
-bool play(const Opponent& opponent, std::size_t round_trips, std::chrono::nanoseconds every) {
-  using Clock = std::chrono::steady_clock;
-  auto next = Clock::now();
+bool play(const Opponent& opponent, std::size_t round_trips) {
   for (; round_trips > 0; --round_trips) {
     if (!pass(opponent.pipe.to) || !await(opponent.pipe.from)) return false;
-    if (every.count() == 0) continue;
-    next = std::max(next + every, Clock::now());
-    while (Clock::now() < next) {
-    }
   }
   return true;
 }
@@ -90,9 +82,9 @@ void obey_orders(const UniqueFd& line, const std::array<Opponent, 2>& opponents)
   Order order;
   while (::recv(line.get(), &order, sizeof order, 0) == sizeof order) {
     const Opponent& opponent = opponents[static_cast<std::size_t>(order.partner)];
-    if (!play(opponent, order.round_trips / PingPong::kWarmUpShare, order.every)) return;
+    if (!play(opponent, order.round_trips / PingPong::kWarmUpShare)) return;
     const std::chrono::nanoseconds before = cpu_time_of_both(opponent);
-    if (!play(opponent, order.round_trips, order.every)) return;
+    if (!play(opponent, order.round_trips)) return;
     const std::chrono::nanoseconds used = cpu_time_of_both(opponent) - before;
     const double ns =
         static_cast<double>(used.count()) / static_cast<double>(order.round_trips) / 2;
@@ -155,12 +147,7 @@ PingPong::~PingPong() {
 
 Result<double> PingPong::ns_per_switch(Partner partner, std::size_t round_trips,
                                        const StopSignals& stop) {
-  return ns_per_switch(partner, round_trips, {}, stop);
-}
-
-Result<double> PingPong::ns_per_switch(Partner partner, std::size_t round_trips,
-                                       std::chrono::nanoseconds every, const StopSignals& stop) {
-  const Order order{partner, round_trips, every};
+  const Order order{partner, round_trips};
   ::send(line_.get(), &order, sizeof order, MSG_NOSIGNAL);
   pollfd ready[] = {{line_.get(), POLLIN, 0}, {stop.descriptor(), POLLIN, 0}};
   ::poll(ready, 2, -1);

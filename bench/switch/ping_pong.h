@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -34,10 +33,6 @@ class PingPong {
   /// kernel does between two tasks is in the time of one of them; what other tasks do on the CPU is
   /// not, unlike in the time that passes. Fails with EINTR when a stop signal arrives.
   Result<double> ns_per_switch(Partner partner, std::size_t round_trips, const StopSignals& stop);
-  /// The same, and the first player works on between two round trips, so that the next one begins
-  /// `every` so often and the CPU is busy all the time. The result includes this work.
-  Result<double> ns_per_switch(Partner partner, std::size_t round_trips,
-                               std::chrono::nanoseconds every, const StopSignals& stop);
 
   /// The round trips that are played when so many are measured: before them, one of so many round
   /// trips more. The CPU wakes up, and its caches get used to the counters just opened.
