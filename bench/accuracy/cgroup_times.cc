@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "random.h"
 
@@ -11,6 +12,23 @@ namespace {
 constexpr double kSlotUs = 4000;
 constexpr double kEventsPerUs = 1000;
 constexpr int kSkippedSeconds = 30;
+constexpr double kMaxBias = 0.01;
+constexpr double kRoundingOnly = 1e-6;  // RMS error of a group that never lost the PMU
+
+/// When a cgroup has the CPU: for `slice_us` at a time, `share` of the time.
+struct CgroupLoad {
+  const char* name;
+  double slice_us;
+  double share;
+  bool is_random;  ///< slices and pauses are exponential, with these means
+  int seconds;     ///< simulated
+};
+
+/// How the kernel books time_running of groups that take turns.
+enum class Booking {
+  kRight,
+  kAtSwitches,  ///< all of a slice to the group that has the PMU at its end (Linux 6.2 to 6.12.114)
+};
 
 // What clocks miss at each switch to the cgroup, as seen on a Linux 6.18 guest: between 0.3 and 0.7
 // us in a group of several, 0.7 to 1.2 us where the clock is alone. On Linux 6.1 it was the other
@@ -88,16 +106,21 @@ class CgroupOnCpu {
   double clock_ = 0;
 };
 
-void run(CgroupCell& cell) {
-  const CgroupLoad& load = *cell.load;
-  std::vector<Contest> contests;
-  for (std::size_t i = 0; i < std::size(kPollSeconds); ++i) {
-    contests.emplace_back(static_cast<std::size_t>(cell.groups), kSlotUs * 1000, kPollSeconds[i],
-                          kSkippedSeconds, cell.figures[i]);
+void run(const CgroupLoad& load, Booking booking, int groups, std::vector<Case>& cases) {
+  std::vector<Comparison> comparisons;
+  const std::size_t first = cases.size();
+  for (const int poll : kPollSeconds) {
+    comparisons.emplace_back(static_cast<std::size_t>(groups), kSlotUs * 1000, poll,
+                             kSkippedSeconds);
+    const bool is_alone = groups == 1;
+    cases.push_back({std::string(load.name) + (is_alone ? ", alone" : ", one of three") +
+                         (booking == Booking::kRight ? ", right" : ", wrong") + " times, " +
+                         std::to_string(poll) + " s",
+                     {kMaxBias, is_alone ? kRoundingOnly : HUGE_VAL, HUGE_VAL}});
   }
   Random random{7};
   const auto length = [&](double mean) { return load.is_random ? random.exponential(mean) : mean; };
-  CgroupOnCpu cgroup(cell.booking, cell.groups);
+  CgroupOnCpu cgroup(booking, groups);
   std::vector<Reading> readings;
   double now = 0;
   for (int second = 1; second <= load.seconds; ++second) {
@@ -108,27 +131,22 @@ void run(CgroupCell& cell) {
       now += slice;
     }
     cgroup.read(readings);
-    for (Contest& contest : contests) contest.poll(second, readings);
+    for (std::size_t i = 0; i < comparisons.size(); ++i) {
+      comparisons[i].poll(second, readings, cases[first + i]);
+    }
   }
 }
 
 }  // namespace
 
-std::string CgroupCell::name() const {
-  return std::string(load->name) + (groups == 1 ? ", alone" : ", one of three") +
-         (booking == Booking::kRight ? ", right times" : ", wrong times");
-}
-
-std::vector<CgroupCell> simulate_cgroup_times() {
-  std::vector<CgroupCell> cells;
+std::vector<Case> simulate_cgroup_times() {
+  std::vector<Case> cases;
   for (const CgroupLoad& load : kLoads) {
     for (const Booking booking : {Booking::kRight, Booking::kAtSwitches}) {
-      for (const int groups : {1, 3}) {
-        run(cells.emplace_back(CgroupCell{&load, booking, groups, {}}));
-      }
+      for (const int groups : {1, 3}) run(load, booking, groups, cases);
     }
   }
-  return cells;
+  return cases;
 }
 
 }  // namespace pex::bench

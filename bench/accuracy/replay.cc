@@ -3,17 +3,34 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 namespace pex::bench {
 namespace {
 
 constexpr std::size_t kGroups = 4;
 constexpr double kSlotNs = 4e6;
-constexpr int kSkippedReplaySeconds = 30;
+constexpr int kSkippedSeconds = 30;
+
+constexpr double kMaxBiasOfCgroups = 0.01;
+
+/// RMS error of delta scaling over ours, at least, at polls of 1 s.
+struct Gain {
+  std::string_view load;
+  double least;
+};
+constexpr Gain kGains[] = {{"on-2ms-off-6ms", 10}, {"on-4ms-every-16.005ms", 20}};
+
+struct Recording {
+  std::string kernel;
+  std::string scope;  ///< cpu or cgroup
+  std::string load;
+  std::vector<std::vector<Reading>> polls;  ///< totals, for each group
+};
 
 Error unreadable(const std::filesystem::path& file, const std::string& why) {
-  return {0, "read the recording '" + file.string() + "': " + why,
-          "make it anew: bench/accuracy/record/record.sh"};
+  return {0, "read the recording '" + file.string() + "': " + why, {}};
 }
 
 /// "# Linux 6.12.1, scope cpu, load steady"
@@ -56,8 +73,6 @@ bool add_second(const std::string& line, bool has_clocks, std::vector<Reading>& 
   return !numbers.fail() && (numbers >> std::ws).eof();
 }
 
-}  // namespace
-
 Result<Recording> read_recording(const std::filesystem::path& file) {
   std::ifstream lines(file);
   Recording recording;
@@ -75,7 +90,30 @@ Result<Recording> read_recording(const std::filesystem::path& file) {
   return recording;
 }
 
-Result<std::vector<Recording>> read_recordings(const std::filesystem::path& directory) {
+void replay(const Recording& recording, bool by_time, std::vector<Case>& cases) {
+  for (const int interval : kPollSeconds) {
+    Case& result = cases.emplace_back(Case{recording.kernel + " " + recording.scope + "-" +
+                                           recording.load + (by_time ? ", by time, " : ", ") +
+                                           std::to_string(interval) + " s"});
+    if (recording.scope == "cgroup") result.targets.max_bias = kMaxBiasOfCgroups;
+    for (const Gain& gain : kGains) {
+      const bool applies = recording.scope == "cpu" && interval == 1 && gain.load == recording.load;
+      if (applies) result.targets.max_above_delta = 1 / gain.least;
+    }
+    Comparison comparison(kGroups, kSlotNs, interval, kSkippedSeconds);
+    int second = 0;
+    for (std::vector<Reading> readings : recording.polls) {
+      for (Reading& reading : readings) {
+        if (by_time) reading.sampled = reading.always = reading.always_enabled_ns = 0;
+      }
+      comparison.poll(++second, readings, result);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Case>> replay_all(const std::filesystem::path& directory) {
   std::error_code failed;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
@@ -83,38 +121,14 @@ Result<std::vector<Recording>> read_recordings(const std::filesystem::path& dire
   }
   if (files.empty()) return unreadable(directory, "there is none");
   std::sort(files.begin(), files.end());
-  std::vector<Recording> recordings;
+  std::vector<Case> cases;
   for (const auto& file : files) {
-    Result<Recording> recording = read_recording(file);
+    const Result<Recording> recording = read_recording(file);
     if (!recording) return recording.error();
-    recordings.push_back(std::move(*recording));
+    replay(*recording, false, cases);
+    if (recording->scope == "cgroup") replay(*recording, true, cases);
   }
-  return recordings;
-}
-
-Replay replay(const Recording& recording, bool by_time) {
-  Replay replayed{&recording, by_time, {}};
-  FiguresOfAll* figures = replayed.figures.data();
-  for (const int interval : kPollSeconds) {
-    Contest contest(kGroups, kSlotNs, interval, kSkippedReplaySeconds, *figures++);
-    int second = 0;
-    for (std::vector<Reading> readings : recording.polls) {
-      for (Reading& reading : readings) {
-        if (by_time) reading.sampled = reading.always = reading.always_enabled_ns = 0;
-      }
-      contest.poll(++second, readings);
-    }
-  }
-  return replayed;
-}
-
-std::vector<Replay> replay_all(const std::vector<Recording>& recordings) {
-  std::vector<Replay> replays;
-  for (const Recording& recording : recordings) {
-    replays.push_back(replay(recording));
-    if (recording.scope == "cgroup") replays.push_back(replay(recording, true));
-  }
-  return replays;
+  return cases;
 }
 
 }  // namespace pex::bench

@@ -1,39 +1,26 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "contest.h"
+#include "comparison.h"
 
 namespace pex::bench {
 
-/// What a kernel reported for four groups that take turns, once a second, and the truth
-/// (record/recorder.cc).
-struct Recording {
-  std::string kernel;
-  std::string scope;  ///< cpu or cgroup
-  std::string load;
-  std::vector<std::vector<Reading>> polls;  ///< totals, for each group
-};
-
-Result<Recording> read_recording(const std::filesystem::path& file);
-
-/// All in a directory, by name.
-Result<std::vector<Recording>> read_recordings(const std::filesystem::path& directory);
-
-/// A recording under every formula, at each of kPollSeconds. The first 30 s are left out.
-struct Replay {
-  const Recording* recording;
-  bool by_time;  ///< no formula is given the reference
-  std::array<FiguresOfAll, std::size(kPollSeconds)> figures;
-};
-
-Replay replay(const Recording& recording, bool by_time = false);
-
-/// All of them, and those of cgroups also by time, as groups of cgroups have a reference only where
-/// it is free.
-std::vector<Replay> replay_all(const std::vector<Recording>& recordings);
+/// All recordings of a directory, at each poll interval; those of cgroups also by time, without the
+/// reference, as groups of cgroups have one only where it is free.
+///
+/// A recording is what a Debian kernel reported, once a second, of four groups that exclude each
+/// other on the one CPU of an emulated arm64 machine with a PMU, while a pinned group counted
+/// everything. Its first line is "# Linux VERSION, scope cpu|cgroup, load NAME"; each other line
+/// has the increments of a second:
+///
+///   truth X enabled [cpu-clock enabled]   enabled running y x [cpu-clock]
+///
+/// The last five are there for each group. y are user instructions, which `truth` counts all the
+/// time, x and X all instructions, which are the reference; times are in ns. The clocks are left
+/// out for the scope cpu, whose times are right on every kernel.
+Result<std::vector<Case>> replay_all(const std::filesystem::path& directory);
 
 }  // namespace pex::bench

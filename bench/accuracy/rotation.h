@@ -1,26 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "comparison.h"
 #include "workload.h"
 
 namespace pex::bench {
-
-/// The kernel's totals for one group that shares the PMU, and what a group of its own would have
-/// counted.
-struct Reading {
-  std::uint64_t enabled_ns = 0;
-  std::uint64_t running_ns = 0;
-  std::uint64_t events = 0;
-  std::uint64_t sampled = 0;            ///< reference events in the group's windows
-  std::uint64_t always = 0;             ///< all reference events
-  std::uint64_t always_enabled_ns = 0;  ///< 0: there is no reference
-  std::uint64_t clock_ns = 0;           ///< software clock in the group; 0: there is none
-  std::uint64_t clock_always_ns = 0;    ///< software clock that is counted all the time
-  std::uint64_t clock_always_enabled_ns = 0;
-  std::uint64_t truth = 0;  ///< all events
-};
 
 /// How groups share the PMU: `fits` of `groups` at a time.
 struct Sharing {

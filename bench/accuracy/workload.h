@@ -21,7 +21,7 @@ using Phases = std::function<Phase(Random&)>;
 /// A kind of load, and of event counted under it.
 struct Workload {
   const char* name;
-  const char* what;
+  const char* what;  ///< for the reader
   Phases (*start)();
 };
 
