@@ -23,7 +23,7 @@ namespace pex::bench {
 namespace {
 
 struct Message {
-  enum Kind { kScrape, kCount, kStopCounting, kCost, kFailure, kAnswer };
+  enum Kind { kScrape, kCost, kFailure, kAnswer };
   Kind kind = kAnswer;
   std::uint64_t number = 0;  ///< the port; in answers, 0 is a failure
   bool gzip = false;
@@ -87,7 +87,7 @@ std::uint64_t Scraper::scrape(std::uint16_t port, bool gzip) {
 }
 
 /// Does what the measured process asks for until it reports or ends.
-Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
+Result<Cost> assist(int line) {
   const StopSignals signals;
   std::map<std::uint16_t, Scraper> scrapers;
   for (;;) {
@@ -102,12 +102,6 @@ Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
         message.number = scrapers[port].scrape(port, message.gzip);
         break;
       }
-      case Message::kCount:
-        message.number = counter.start(measured) ? 1 : 0;
-        break;
-      case Message::kStopCounting:
-        counter.stop();
-        break;
       case Message::kCost:
         return message.cost;
       default:
@@ -120,11 +114,6 @@ Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
 
 }  // namespace
 
-Assistant::Assistant(UniqueFd line, const SyscallCounter& counter)
-    : line_(std::move(line)), counter_(counter) {
-  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // where Yama asks for it
-}
-
 void Assistant::ask_to_scrape(std::uint16_t port, bool gzip) {
   send(line_.get(), {.kind = Message::kScrape, .number = port, .gzip = gzip});
 }
@@ -133,18 +122,6 @@ std::optional<std::uint64_t> Assistant::scraped_bytes() {
   Message answer;
   if (!receive(line_.get(), answer, MSG_DONTWAIT)) return std::nullopt;
   return answer.number;
-}
-
-bool Assistant::count_syscalls() {
-  Message answer;
-  send(line_.get(), {.kind = Message::kCount});
-  return receive(line_.get(), answer) && answer.number != 0;
-}
-
-void Assistant::stop_counting() {
-  Message answer;
-  send(line_.get(), {.kind = Message::kStopCounting});
-  receive(line_.get(), answer);
 }
 
 void Assistant::report(const Result<Cost>& cost) {
@@ -158,7 +135,6 @@ void Assistant::report(const Result<Cost>& cost) {
 }
 
 Result<Cost> measure_apart(const std::function<Result<Cost>(Assistant&)>& measure) {
-  SyscallCounter counter;
   int line[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) != 0) {
     return Error{errno, "make a socket pair", {}};
@@ -170,13 +146,12 @@ Result<Cost> measure_apart(const std::function<Result<Cost>(Assistant&)>& measur
   if (measured == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ours.reset();
-    Assistant assistant{std::move(theirs), counter};
+    Assistant assistant{std::move(theirs)};
     assistant.report(measure(assistant));
     ::_exit(0);
   }
   theirs.reset();
-  Result<Cost> cost = assist(ours.get(), measured, counter);
-  counter.stop();
+  Result<Cost> cost = assist(ours.get());
   ::kill(measured, SIGKILL);  // when it has reported, it is only about to end
   ::waitpid(measured, nullptr, 0);
   return cost;

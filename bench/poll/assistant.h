@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "bench/poll/syscall_counter.h"
 #include "bench/support/cost.h"
 
 namespace pex::bench {
@@ -15,7 +15,7 @@ namespace pex::bench {
 /// forked from. This is the measured one's end of the line between them.
 class Assistant {
  public:
-  Assistant(UniqueFd line, const SyscallCounter& counter);
+  explicit Assistant(UniqueFd line) : line_(std::move(line)) {}
 
   /// Scrapes 127.0.0.1 over one connection for each port, which is kept alive; returns at once.
   void ask_to_scrape(std::uint16_t port, bool gzip = false);
@@ -23,17 +23,10 @@ class Assistant {
   /// once there has been an answer.
   std::optional<std::uint64_t> scraped_bytes();
 
-  /// From here on the system calls of all threads but this one are counted. False when this is not
-  /// allowed here.
-  bool count_syscalls();
-  std::uint64_t syscalls() const { return counter_.count(); }
-  void stop_counting();
-
   void report(const Result<Cost>& cost);
 
  private:
   UniqueFd line_;
-  const SyscallCounter& counter_;
 };
 
 /// Runs `measure` in a process of its own, so that no scenario inherits the heap or the threads of

@@ -22,7 +22,6 @@ namespace pex::bench {
 namespace {
 
 constexpr std::size_t kWarmUpRounds = 3;
-constexpr std::size_t kTracedRounds = 5;
 /// Under a debugger or on a stalled machine; far above what a round can take.
 constexpr std::chrono::seconds kRoundEnds{10};
 
@@ -119,21 +118,6 @@ Result<> check_same_groups(const Scenario& scenario, const RecordingKernel& kern
                "leave CPUs online and let no other program touch these cgroups meanwhile"};
 }
 
-/// System calls of one round, those of the thread that starts it left out; median of a few.
-double calls_of(const Contender& contender, std::chrono::nanoseconds spacing,
-                const Assistant& assistant) {
-  std::vector<double> calls;
-  for (std::size_t round = 0; round < kTracedRounds; ++round) {
-    const std::uint64_t before = assistant.syscalls();
-    contender.start();
-    contender.rest(spacing);
-    if (!await_end(contender, spacing)) return -1;
-    contender.rest(spacing);
-    calls.push_back(static_cast<double>(assistant.syscalls() - before));
-  }
-  return quantile(calls, 0.5);
-}
-
 /// Whether everything that the scenario asks for is open, and how much that is.
 Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, Cost& cost) {
   for (const auto& [cpu, leaders] : kernel.leaders()) cost.groups += leaders.size();
@@ -194,7 +178,7 @@ Result<std::unique_ptr<collect::Collector>> start_collector(const Scenario& scen
 
 }  // namespace
 
-Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
+Result<Cost> measure_poll(const Scenario& scenario, Assistant&) {
   RecordingKernel kernel;
   Polled polled;
   Result<std::unique_ptr<collect::Collector>> collector = start_collector(scenario, kernel);
@@ -222,11 +206,6 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
     return Error{0, "read all groups in the last poll", {}};
   }
   note_memory(cost);
-  if (assistant.count_syscalls()) {
-    cost.floor_calls = calls_of(floor, scenario.spacing, assistant);
-    cost.daemon_calls = calls_of(daemon, scenario.spacing, assistant);
-    assistant.stop_counting();
-  }
   return cost;
 }
 

@@ -1,16 +1,10 @@
-// What a scrape costs: rendering, beside a bare loop of memcpy and to_chars and beside
-// prometheus-cpp's own registry in the same run, and serving what was rendered.
-
-#include <prometheus/counter.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
+// What a scrape costs: rendering, beside a bare loop of memcpy and to_chars in the same run, and
+// serving what was rendered.
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,7 +13,6 @@
 #include "bench/scrape/served_scrapes.h"
 #include "bench/support/cost.h"
 #include "bench/support/synthetic_snapshot.h"
-#include "exposition/collectable.h"
 #include "exposition/renderer.h"
 #include "http/gzip.h"
 
@@ -75,46 +68,6 @@ void measure_rendering(const Shape& shape, const collect::Snapshot& snapshot,
               static_cast<unsigned long long>(allocated));
 }
 
-/// The same samples in prometheus-cpp's own registry, which a program without a writer of its own
-/// would use.
-class OwnRegistry {
- public:
-  explicit OwnRegistry(const std::vector<prometheus::MetricFamily>& families) {
-    for (const prometheus::MetricFamily& family : families) {
-      auto& counters =
-          prometheus::BuildCounter().Name(family.name).Help(family.help).Register(registry_);
-      for (const prometheus::ClientMetric& metric : family.metric) {
-        std::map<std::string, std::string> labels;
-        for (const auto& [name, value] : metric.label) labels[name] = value;
-        counters.Add(labels).Increment(metric.counter.value);
-      }
-    }
-  }
-  std::vector<prometheus::MetricFamily> collect() { return registry_.Collect(); }
-
- private:
-  prometheus::Registry registry_;
-};
-
-void measure_prometheus_cpp(const Shape& shape, const collect::Snapshot& snapshot,
-                            const Options& options) {
-  const auto shared = std::make_shared<const collect::Snapshot>(snapshot);
-  const exposition::SnapshotCollectable collectable{[&] { return shared; }};
-  OwnRegistry registry{collectable.Collect()};
-  std::vector<double> collects, serializes, adapter;
-  for (std::size_t round = 0; round < (options.quick ? 1 : 5); ++round) {
-    std::vector<prometheus::MetricFamily> families;
-    collects.push_back(milliseconds_of([&] { families = registry.collect(); }));
-    serializes.push_back(milliseconds_of([&] {
-      std::ostringstream text;
-      prometheus::TextSerializer{}.Serialize(text, families);
-    }));
-    adapter.push_back(milliseconds_of([&] { families = collectable.Collect(); }));
-  }
-  std::printf("%-34s %8.1f %10.1f %22.1f\n", shape.name, median(collects), median(serializes),
-              median(adapter));
-}
-
 void measure_compression(const Shape& shape, const collect::Snapshot& snapshot) {
   const auto text = std::make_shared<std::string>();
   exposition::Renderer{}.render(&snapshot, NoMetrics{}, {}, text);
@@ -168,11 +121,6 @@ void run(const Options& options) {
       measure_rendering(shape, snapshot, format, options);
     });
   }
-  std::printf("\nThe same samples with prometheus-cpp, ms.\n%-34s %8s %10s %22s\n", "", "Collect",
-              "Serialize", "(our Collectable)");
-  for_each_shape([&](const Shape& shape, const collect::Snapshot& snapshot) {
-    measure_prometheus_cpp(shape, snapshot, options);
-  });
   std::printf("\ngzip, off the loop and once for all clients.\n%-34s %8s %10s\n", "", "ms", "MB");
   for_each_shape(measure_compression);
   std::printf(

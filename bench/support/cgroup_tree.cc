@@ -1,11 +1,7 @@
 #include "bench/support/cgroup_tree.h"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,28 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kBusyBytes = std::size_t{4} << 20;
-constexpr std::size_t kCacheLine = 64;
-constexpr auto kBusyPause = 2ms;
-
 Result<> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0) return {};
   return Error{errno, "make cgroup '" + path + "'", "run as root, where the tree is writable"};
-}
-
-[[noreturn]] void be_busy(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-  std::vector<unsigned char> memory(kBusyBytes);
-  for (;;) {
-    for (std::size_t at = 0; at < memory.size(); at += kCacheLine) {
-      volatile unsigned char& byte = memory[at];
-      byte = static_cast<unsigned char>(byte + 1);
-    }
-    std::this_thread::sleep_for(kBusyPause);
-  }
 }
 
 }  // namespace
@@ -83,26 +60,6 @@ Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cg
 
 CgroupTree::~CgroupTree() {
   for (; !made_.empty(); made_.pop_back()) remove_cgroup(made_.back());
-}
-
-BusyProcesses::BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpus) {
-  for (std::size_t number = 0; number < cpus.size(); ++number) {
-    const pid_t process = ::fork();
-    if (process == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      be_busy(cpus[number]);
-    }
-    if (process < 0) continue;
-    processes_.push_back(process);
-    if (number < tree.size()) (void)move_to_cgroup(tree.directory(number), process);
-  }
-}
-
-BusyProcesses::~BusyProcesses() {
-  for (const pid_t process : processes_) {
-    ::kill(process, SIGKILL);
-    ::waitpid(process, nullptr, 0);
-  }
 }
 
 }  // namespace pex::bench

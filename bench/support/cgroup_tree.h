@@ -38,18 +38,4 @@ class CgroupTree {
   std::vector<std::string> made_;  ///< its directory, then theirs
 };
 
-/// A process on each CPU that walks through more memory than a second-level cache holds and sleeps
-/// a moment, in turns. Each sits in a cgroup of its own, as far as there are some. They do to
-/// caches what the work of a real machine does.
-class BusyProcesses {
- public:
-  BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpus);
-  ~BusyProcesses();
-  BusyProcesses(const BusyProcesses&) = delete;
-  BusyProcesses& operator=(const BusyProcesses&) = delete;
-
- private:
-  std::vector<pid_t> processes_;
-};
-
 }  // namespace pex::bench

@@ -9,15 +9,13 @@ namespace pex::bench {
 
 /// What one scenario costs. Plain data: it is handed from one process to another as it is.
 struct Cost {
-  std::size_t groups = 0;    ///< one for each target and CPU
-  std::size_t events = 0;    ///< open descriptors, and so raw values of one poll
-  double floor_us = 0;       ///< CPU of one round, median
-  double daemon_us = 0;      ///< CPU of one round, median
-  double low_ratio = 0;      ///< first and third quartile of daemon / floor over the pairs of
-  double high_ratio = 0;     ///<   neighbouring rounds: how much the machine's noise moves them
-  double open_us = 0;        ///< CPU of the first poll, for each group
-  double floor_calls = -1;   ///< system calls of one round; negative: not known
-  double daemon_calls = -1;  ///<   the same
+  std::size_t groups = 0;  ///< one for each target and CPU
+  std::size_t events = 0;  ///< open descriptors, and so raw values of one poll
+  double floor_us = 0;     ///< CPU of one round, median
+  double daemon_us = 0;    ///< CPU of one round, median
+  double low_ratio = 0;    ///< first and third quartile of daemon / floor over the pairs of
+  double high_ratio = 0;   ///<   neighbouring rounds: how much the machine's noise moves them
+  double open_us = 0;      ///< CPU of the first poll, for each group
   std::uint64_t scrape_bytes = 0;
   std::uint64_t resident_bytes = 0;
 
