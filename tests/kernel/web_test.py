@@ -20,11 +20,10 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import exposition
 import harness
-import openmetrics
 import prometheus_test
 import reference_parsers
-import text_format
 import web
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
@@ -110,7 +109,7 @@ class FormatsTest(WebTest):
             answer = web.ask_once(daemon.address, headers=headers)
             self.assertEqual((answer.status, answer.headers["Content-Type"]),
                              (200, web.OPENMETRICS))
-            self.assertEqual(openmetrics.check(answer.body), [])
+            self.assertEqual(exposition.check_openmetrics(answer.body), [])
             if reference_parsers.installed:
                 parsed = reference_parsers.samples(reference_parsers.openmetrics(answer.text))
                 self.assertEqual(parsed, dict(harness.Scrape(answer.text)))
@@ -124,7 +123,7 @@ class FormatsTest(WebTest):
                 headers = {"Accept": accept} if accept else {}
                 answer = web.ask_once(daemon.address, headers=headers)
                 self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, web.TEXT))
-                self.assertEqual(text_format.check(answer.text), [])
+                self.assertEqual(exposition.check_text(answer.text), [])
                 if reference_parsers.installed:
                     parsed = reference_parsers.samples(reference_parsers.text(answer.text))
                     self.assertEqual(parsed, dict(harness.Scrape(answer.text)))
@@ -164,7 +163,7 @@ class FormatsTest(WebTest):
             with self.subTest(encoding):
                 answer = web.ask_once(daemon.address, headers={"Accept-Encoding": encoding})
                 self.assertIsNone(answer.headers["Content-Encoding"])
-                self.assertEqual(text_format.check(answer.text), [])
+                self.assertEqual(exposition.check_text(answer.text), [])
 
     def test_head_reports_the_length_that_get_has(self):
         daemon = self.start()
@@ -180,7 +179,7 @@ class FormatsTest(WebTest):
     def test_created_times_are_reported_when_configured_and_in_openmetrics_alone(self):
         daemon = self.start(config=CONFIG + "openmetrics: {created: true}\n")
         text, other = self.in_one_snapshot(daemon, {"headers": ACCEPT_OPENMETRICS})
-        self.assertEqual(openmetrics.check(other.body), [])
+        self.assertEqual(exposition.check_openmetrics(other.body), [])
         told = samples(other.text)
         created = {name for name in told if re.match("[a-z_]*_created([{]|$)", name)}
         self.assertEqual({name: told[name] for name in set(told) - created}, samples(text.text))
@@ -403,7 +402,7 @@ class TlsTest(CertificateTest):
     def test_scrapes_go_over_tls(self):
         daemon = self.start_tls()
         connection = self.connect(daemon)
-        self.assertEqual(text_format.check(web.ask(connection).text), [])
+        self.assertEqual(exposition.check_text(web.ask(connection).text), [])
         self.assertIn(connection.sock.version(), ("TLSv1.2", "TLSv1.3"))
         self.assertIn("CERTIFICATE_VERIFY_FAILED",
                       self.assert_refused(daemon, ssl.create_default_context()))
@@ -678,7 +677,7 @@ class LifecycleTest(WebTest):
     def test_a_path_that_is_not_ascii_is_served_as_clients_ask_for_it(self):
         daemon = self.start("--web.telemetry-path=/m\u00e9triques")
         answer = web.ask_once(daemon.address, urllib.parse.quote("/m\u00e9triques"))
-        self.assertEqual((answer.status, text_format.check(answer.text)), (200, []))
+        self.assertEqual((answer.status, exposition.check_text(answer.text)), (200, []))
         self.assertIn(b'"/m%C3%A9triques"', web.ask_once(daemon.address, "/api/v1/status").body)
 
 
@@ -712,7 +711,7 @@ class ListeningTest(WebTest):
     def assert_scraped(self, connection):
         with contextlib.closing(connection):
             answer = web.ask(connection)
-            self.assertEqual((answer.status, text_format.check(answer.text)), (200, []))
+            self.assertEqual((answer.status, exposition.check_text(answer.text)), (200, []))
 
     def test_unix_socket_next_to_a_port(self):
         path = f"{self.folder}/socket"
@@ -865,7 +864,7 @@ class RefusalTest(WebTest):
         head, _, body = received.partition(b"\r\n\r\n")
         self.assertRegex(head, rb"\AHTTP/1\.[01] 200 ")
         self.assertNotIn(b"chunked", head.lower())
-        self.assertEqual(text_format.check(body.decode()), [])
+        self.assertEqual(exposition.check_text(body.decode()), [])
 
 
 # --------------------------------------------------------------------------------------------------
@@ -880,7 +879,7 @@ class LintTest(WebTest):
         harness.require(shutil.which("promtool"), "promtool is not installed")
 
     def assert_nothing_to_complain_about(self, text):
-        self.assertEqual(text_format.check(text), [])
+        self.assertEqual(exposition.check_text(text), [])
         checked = subprocess.run(["promtool", "check", "metrics"], text=True, input=text,
                                  capture_output=True, check=False)
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
