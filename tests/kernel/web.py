@@ -12,8 +12,6 @@ import ssl
 import struct
 import subprocess
 import threading
-import time
-import warnings
 
 import harness
 
@@ -68,16 +66,13 @@ class Authority:
                 "-addext", "basicConstraints=critical,CA:TRUE",
                 "-addext", "keyUsage=keyCertSign")
 
-    def issue(self, name, days=2, alternative="DNS:localhost,IP:127.0.0.1,IP:::1"):
-        """One for `name`; of 0 days it has expired."""
+    def issue(self, name):
         stem = f"{self.folder}/{name}"
         openssl("req", "-new", *self.NEW_KEY, "-keyout", f"{stem}.key", "-out", f"{stem}.csr",
-                "-subj", f"/CN={name}", "-addext", f"subjectAltName={alternative}")
+                "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1")
         openssl("x509", "-req", "-in", f"{stem}.csr", "-CA", self.certificate,
-                "-CAkey", f"{self.stem}.key", "-days", str(days), "-copy_extensions", "copy",
+                "-CAkey", f"{self.stem}.key", "-days", "2", "-copy_extensions", "copy",
                 "-out", f"{stem}.pem")
-        if days == 0:
-            time.sleep(1)  # it is valid within the second it was made in
         return Certificate(f"{stem}.pem", f"{stem}.key")
 
     def context(self, client=None):
@@ -92,15 +87,6 @@ def openssl(*args):
     done = subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"openssl {' '.join(args)}: {done.stderr}")
-
-
-def speaking_only_tls_1_1(context):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it is why we ask for it
-        context.minimum_version = ssl.TLSVersion.TLSv1_1
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    context.set_ciphers("DEFAULT:@SECLEVEL=0")  # what was good enough for TLS 1.1 is not for others
-    return context
 
 
 # --------------------------------------------------------------------------------------------------
@@ -158,22 +144,6 @@ def basic(user, password):
     return {"Authorization": "Basic " + base64.b64encode(credentials).decode()}
 
 
-def converse(address, sent):
-    """All that comes back for `sent` until the other side closes, which it must."""
-    with socket.create_connection(split(address), timeout=harness.PATIENCE) as connection:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            connection.sendall(sent)  # it may have heard enough before the end
-        received = b""
-        try:
-            while chunk := connection.recv(65536):
-                received += chunk
-        except ConnectionResetError:
-            pass
-        except TimeoutError:
-            raise AssertionError(f"not closed after {sent!r}; answered {received!r}") from None
-        return received
-
-
 # --------------------------------------------------------------------------------------------------
 # Servers
 
@@ -181,7 +151,7 @@ def converse(address, sent):
 class Server:
     """An HTTP server of ours on a loopback port, for as long as it is entered."""
 
-    def __init__(self, answer, tls=None):
+    def __init__(self, answer):
         """`answer` takes the request's path and headers, and returns status, headers and body."""
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -198,8 +168,6 @@ class Server:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # clients that do not get in are what we test
-        if tls:
-            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
         self.address = f"127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
 
