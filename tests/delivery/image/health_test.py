@@ -41,11 +41,6 @@ class HealthTest(unittest.TestCase):
             self.assert_well(health(where), "healthy\n")
             self.assert_well(health(where, "--ready"), "ready\n")
 
-    def test_on_a_unix_socket_too(self):
-        where = f"--web.listen-address=unix:{self.folder()}/socket"
-        with harness.Daemon(CONFIG, where):
-            self.assert_well(health(where), "healthy\n")
-
     def test_over_tls_and_without_the_password_of_scrapes(self):
         harness.require(shutil.which("openssl"), "openssl is not installed")
         folder = self.folder()
@@ -69,15 +64,6 @@ class HealthTest(unittest.TestCase):
         daemon = self.enterContext(harness.Daemon(
             CONFIG, file, *options, tls=authority.context(authority.issue("client"))))
         return daemon, [f"--web.listen-address={daemon.address}", file]
-
-    def test_a_server_that_requires_client_certificates_is_asked_on_the_address_for_probes(self):
-        folder = self.folder()
-        for address in f"127.0.0.1:{harness.free_port()}", f"unix:{folder}/socket":
-            with self.subTest(address):
-                option = f"--web.health-address={address}"
-                _, where = self.daemon_that_requires_certificates(option)
-                self.assert_well(health(*where, option), "healthy\n")
-                self.assert_well(health(option, "--ready"), "ready\n")
 
     def test_without_that_address_it_is_not_well_and_this_is_explained(self):
         for version in "TLS12", "TLS13":

@@ -73,7 +73,7 @@ def main():
     global reader, kustomize, renderer
     work = os.path.abspath(sys.argv[1])
     try:
-        reader, kustomize = manifests.Reader(work), manifests.Kustomize(work)
+        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
         renderer = build_renderer(work)
         if not kustomize.knows_components():
             raise manifests.Missing("this kubectl knows no components; one of 1.21 or later does")
@@ -161,13 +161,10 @@ class Chart(unittest.TestCase):
 
                 self.assertEqual(comparable(found), comparable(wanted))
 
-    def test_they_are_of_the_right_types_and_make_sense(self):
-        rendered = [render(values, version) for values, version, *_ in SAME]
-        texts = ["\n---\n".join(map(json.dumps, objects)) for objects in rendered]
-
-        for objects, mistakes, (values, *_) in zip(rendered, reader.mistakes(texts), SAME):
+    def test_they_make_sense(self):
+        for values, version, *_ in SAME:
             with self.subTest(values):
-                self.assertEqual(mistakes, [])
+                objects = render(values, version)
                 self.assertEqual([complaint for rule in rules.RULES for complaint in rule(objects)], [])
 
     def test_two_releases_do_not_share_objects_or_pods(self):
@@ -242,7 +239,6 @@ class Chart(unittest.TestCase):
         for each in rules.dashboards(objects):
             self.assertEqual((each["metadata"]["namespace"], each["metadata"]["labels"]["dash"],
                               each["metadata"]["annotations"]), ("graphs", "1", {"grafana_folder": "n"}))
-        self.assertEqual(reader.mistakes(["\n---\n".join(map(json.dumps, objects))]), [[]])
 
     def test_parts_can_be_left_out(self):
         objects = render({"service": {"enabled": False}, "serviceAccount": {"create": False},

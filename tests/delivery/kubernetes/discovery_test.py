@@ -39,7 +39,7 @@ def main():
     global reader, kustomize
     work = os.path.abspath(sys.argv[1])
     try:
-        reader, kustomize = manifests.Reader(work), manifests.Kustomize(work)
+        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
         prometheus.require_promtool()
     except manifests.Missing as reason:
         print(f"SKIPPED: kubernetes.discovery: {reason}")

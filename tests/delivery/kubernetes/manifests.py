@@ -1,16 +1,19 @@
 """What `kubectl apply -k` would send, as objects: rendered and read without a cluster."""
 
-import fcntl
+import importlib
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[2]
 KUBERNETES = SOURCE / "packaging" / "kubernetes"
+DEBIAN = "/usr/lib/python3/dist-packages"
 
 # The kustomize in these versions of kubectl is the first that knows components.
 COMPONENTS_SINCE = (1, 21)
@@ -21,55 +24,28 @@ class Missing(Exception):
 
 
 class Reader:
-    """YAML -> objects, by strict.mjs with its packages, which are fetched once below `work`."""
+    """YAML -> objects. A key that a map has twice is an error."""
 
-    def __init__(self, work):
-        self.directory = Path(work) / "manifest-check"
-        for program in ("node", "npm"):
-            if not shutil.which(program):
-                raise Missing(f"there is no {program}; apt-get install nodejs npm")
-        self.directory.mkdir(parents=True, exist_ok=True)
-        with open(self.directory / ".lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run at the same time
-            self._install()
-            self._copy("strict.mjs")  # beside the packages, where node looks for them
+    def __init__(self):
+        try:
+            if importlib.util.find_spec("yaml") is None:
+                sys.path.append(DEBIAN)  # it has no need of Debian's own interpreter
+            yaml = importlib.import_module("yaml")
+        except ImportError:
+            raise Missing("there is no PyYAML; apt-get install python3-yaml") from None
+        self.load_all = yaml.load_all
 
-    def _copy(self, name):
-        text = (HERE / name).read_text(encoding="utf-8")
-        ours = self.directory / name
-        if not ours.exists() or ours.read_text(encoding="utf-8") != text:
-            ours.write_text(text, encoding="utf-8")
+        class Loader(yaml.SafeLoader):
+            def construct_mapping(self, node, deep=False):
+                keys = [self.construct_object(key) for key, _ in node.value]
+                if len(set(keys)) != len(keys):
+                    raise AssertionError(f"one key twice: {keys}{node.start_mark}")
+                return super().construct_mapping(node, deep)
 
-    def _install(self):
-        stamp = self.directory / ".installed"
-        wanted = (HERE / "package-lock.json").read_text(encoding="utf-8")
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return
-        self._copy("package.json")
-        self._copy("package-lock.json")
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund",
-                               "--fetch-retries=1", "--fetch-retry-mintimeout=1000"],
-                              cwd=self.directory, text=True, capture_output=True)
-        if done.returncode != 0:
-            code = re.search(r"\bcode (\w+)", done.stderr)
-            raise Missing("npm cannot fetch the packages of tests/delivery/kubernetes/package-lock.json"
-                          + (f" ({code[1]})" if code else ""))
-        stamp.write_text(wanted, encoding="utf-8")
-
-    def _run(self, texts, *options):
-        done = subprocess.run(["node", "strict.mjs", *options], cwd=self.directory, check=True,
-                              input=json.dumps(texts), text=True, capture_output=True)
-        return json.loads(done.stdout)
+        self.loader = Loader
 
     def objects(self, text):
-        read, = self._run([text])
-        if read["mistakes"]:
-            raise AssertionError("\n".join(read["mistakes"]))
-        return read["objects"]
-
-    def mistakes(self, texts):
-        """Of each text, against the types of the Kubernetes API."""
-        return [each["mistakes"] for each in self._run(texts, "--types")]
+        return [each for each in self.load_all(text, self.loader) if each is not None]
 
 
 class Kustomize:

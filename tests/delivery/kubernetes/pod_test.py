@@ -41,7 +41,7 @@ def rendered():
     """Objects of the overlay that mounts all there is, with the seccomp profile that we ship."""
     try:
         work = f"{binary_dir}/tests/delivery/kubernetes"
-        reader, kustomize = manifests.Reader(work), manifests.Kustomize(work)
+        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
     except manifests.Missing as reason:
         raise unittest.SkipTest(str(reason)) from None
     harness.require(kustomize.knows_components(), "kubectl is older than 1.21")

@@ -7,7 +7,6 @@ configurations of other collectors are ours.
 """
 
 import json
-import os
 import re
 import sys
 import textwrap
@@ -83,7 +82,7 @@ reader = None
 def main():
     global reader
     try:
-        reader = manifests.Reader(os.path.abspath(sys.argv[1]))
+        reader = manifests.Reader()
         prometheus.require_promtool()
     except manifests.Missing as reason:
         print(f"SKIPPED: kubernetes.recipes: {reason}")

@@ -1,7 +1,6 @@
 """What an API server, a kubelet or our own promises ask of the manifests beyond types.
 
-Each rule takes the rendered objects and yields its complaints. `RULES` has all; for each one a way to
-break it stands in manifests_test.py.
+Each rule takes the rendered objects and yields its complaints. `RULES` has all.
 """
 
 import json
