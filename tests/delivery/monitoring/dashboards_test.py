@@ -2,7 +2,7 @@
 
 A Prometheus with the rules scrapes, once a second,
   live      the daemon on this kernel, with the shipped configuration and a busy cgroup
-  emulated  what it counted on the PMU of an emulated arm64 machine (emulated.gz, made by record.py)
+  emulated  what it counted on the PMU of an emulated arm64 machine (emulated.xz, made by record.py)
   scripted  what it publishes over the scripted kernel of end-to-end tests, for what neither can
             count: numbers that are made up, under names and labels that are not
   invented  what it would publish on machines of which one has a noisy neighbour

@@ -1,13 +1,13 @@
-"""Records what the daemon serves on a hardware PMU: `record.py VM_DIRECTORY OUT.gz`.
+"""Records what the daemon serves on a hardware PMU: `record.py VM_DIRECTORY OUT.xz`.
 
 Boots the emulated machine of tests/kernel/vm with the scenario guest/monitoring.sh and keeps its scrapes,
 one after the other, each behind a line `# SCRAPE <seconds since the first>`. VM_DIRECTORY is what
-`./dev vm-test` has filled: build/vm. Takes some minutes. The outcome is committed as emulated.gz,
+`./dev vm-test` has filled: build/vm. Takes some minutes. The outcome is committed as emulated.xz,
 for dashboards_test.py; it is to be made again when metrics or labels change.
 """
 
 import fcntl
-import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -43,8 +43,8 @@ def main():
         record = Boot("monitoring", KERNEL, cpus=2, archives=("base", "monitoring")).start()
     print(record.texts["stderr", "monitoring"])
     text = "".join(f"# SCRAPE {at:.2f}\n{scrape}" for at, scrape in scrapes_of(record))
-    with open(out, "wb") as file:  # without a time and a name: the same scrapes, the same bytes
-        file.write(gzip.compress(text.encode(), mtime=0))
+    with open(out, "wb") as file:
+        file.write(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{out}: {text.count('# SCRAPE')} scrapes, {len(text)} characters, "
           f"{os.path.getsize(out)} bytes")
 

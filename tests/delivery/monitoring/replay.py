@@ -1,7 +1,7 @@
 """Scrapes of another time, served once more: a recording's counters go on as they did then."""
 
 import bisect
-import gzip
+import lzma
 import re
 import sys
 import time
@@ -38,7 +38,7 @@ class Recording:
 
 def emulated():
     """What the daemon counted on the PMU of an emulated machine (record.py)."""
-    with gzip.open(f"{mixin.root}/tests/delivery/monitoring/emulated.gz", "rt", encoding="utf-8") as file:
+    with lzma.open(f"{mixin.root}/tests/delivery/monitoring/emulated.xz", "rt", encoding="utf-8") as file:
         parts = re.split(r"^# SCRAPE (\S+)\n", file.read(), flags=re.M)[1:]
     return Recording([float(at) for at in parts[::2]],
                      [harness.Scrape(text) for text in parts[1::2]])
