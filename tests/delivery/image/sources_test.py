@@ -94,9 +94,6 @@ class SbomTest(unittest.TestCase):
         self.assertEqual(sorted(bill.compiled_with()), ["dpkg", "libc6"])
         self.assertEqual(bill.checksum_of_program(), sbom.checksum(harness.daemon_binary))
 
-    def test_it_is_the_same_for_the_same_build(self):
-        self.assertEqual(self.document(), self.text)
-
     def test_its_namespace_is_that_of_its_contents(self):
         with open(self.built, "a", encoding="utf-8") as file:
             file.write("more\t1\tall\tmore\t1\tA \"B\" \\C <a@b>\n")
@@ -113,24 +110,6 @@ class SbomTest(unittest.TestCase):
         made = json.loads(self.document(CREATED=""))["creationInfo"]["created"]
 
         self.assertRegex(made, sbom.TIME)
-
-    def test_errors_in_it_are_noticed(self):
-        def broken(change):
-            document = json.loads(self.text)
-            change(document)
-            return sbom.errors(document)
-
-        for change in (
-                lambda document: document.pop("name"),
-                lambda document: document.update(spdxVersion="SPDX-2.2"),
-                lambda document: document["creationInfo"].update(created="today"),
-                lambda document: document["packages"].pop(),
-                lambda document: document["packages"][-1].pop("supplier"),
-                lambda document: document["packages"][-1].update(SPDXID="SPDXRef-a+b"),
-                lambda document: document["relationships"].pop(),
-                lambda document: document["packages"][-1]["externalRefs"][0].update(
-                    referenceLocator="pkg:deb/debian/g++@1")):
-            self.assertNotEqual(broken(change), [])
 
 
 if __name__ == "__main__":

@@ -118,11 +118,6 @@ class Joins(unittest.TestCase):
                 query = queries(document, name)[number]
                 self.assertEqual(prometheus.complaints_of(query, SERIES, samples), "")
 
-    def test_a_wrong_value_is_noticed(self):
-        query = queries(RECIPES, "11")[0]
-
-        self.assertIn("got: ", prometheus.complaints_of(query, SERIES, [(WITH_NAMES, 99)]))
-
 
 class Relabelling(unittest.TestCase):
     def relabelled(self, rules, series):
