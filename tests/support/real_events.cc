@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iostream>
 
 namespace pex::test {
 namespace {
@@ -44,6 +45,16 @@ void RealEventsTest::TearDown() {
   CPU_ZERO(&cpus);
   for (const std::size_t cpu : allowed_) CPU_SET(cpu, &cpus);
   ::sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+bool undisturbed(const std::function<Disturbance()>& attempt, int attempts) {
+  for (int number = 1; number <= attempts; ++number) {
+    const Disturbance disturbance = attempt();
+    if (!disturbance) return true;
+    std::cout << "attempt " << number << " of " << attempts << " was disturbed: " << *disturbance
+              << std::endl;
+  }
+  return false;
 }
 
 perf::SamplingRequest software_request(std::uint64_t config) {

@@ -40,6 +40,12 @@ class RealEventsTest : public ::testing::Test {
   std::vector<std::size_t> allowed_;  ///< CPUs, before the test
 };
 
+/// Whether an attempt tells anything; if not, what disturbed it.
+using Disturbance = std::optional<std::string>;
+
+/// Repeats `attempt` until nothing disturbs it, and prints what did. False: each one was disturbed.
+bool undisturbed(const std::function<Disturbance()>& attempt, int attempts = 20);
+
 /// Of `config` (PERF_COUNT_SW_*), enabled, in user and kernel mode.
 perf::SamplingRequest software_request(std::uint64_t config);
 

@@ -119,7 +119,8 @@ TEST_F(SamplingRealTest, SamplesSoOftenASecond) {
 
   const auto samples = event.all<Sample>();
   EXPECT_GT(samples.size(), 20U);  // a virtual machine has fewer interrupts than it asks for
-  EXPECT_LT(samples.size(), 130U);
+  // The event's clock goes on while the hypervisor has the CPU, that of the thread does not.
+  EXPECT_LT(static_cast<double>(samples.size()), 1.3 * static_cast<double>(event.count()) / 1e6);
 }
 
 TEST_F(SamplingRealTest, CountsChildrenThatInherit) {
@@ -393,8 +394,12 @@ TEST_F(SamplingRealTest, SignalsWhichAddressWasAccessed) {
                    .config2 = sizeof watched,
                    .breakpoint = HW_BREAKPOINT_W,
                    .exclude_kernel = true};
+  request.disabled = false;
   const auto possible = open_sampling(kernel_, request, this_thread());
   if (!possible) GTEST_SKIP() << "no breakpoint can be set: " << describe(possible.error());
+  watched = 1;
+  if (count_of(*possible) == 0) GTEST_SKIP() << "breakpoints do not fire on this machine: NOT tested";
+  request.disabled = true;
   TrappingEvent event{kernel_, request, this_thread()};
 
   event.during([&] { watched = 1; });
