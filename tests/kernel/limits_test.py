@@ -160,7 +160,7 @@ class SizeTest(unittest.TestCase):
         daemon = self.enterContext(harness.Daemon(harness.config_of(events=EVENTS[:1], scope="cpu")))
         daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))  # which it has not read
         with self.assertRaisesRegex(AssertionError, "size prints"):
-            harness.until("a comparison", lambda: daemon.check_size() is None)
+            harness.until("a comparison", lambda: daemon.check_size(patience=0.5) is None)
 
 
 class MemoryTest(unittest.TestCase):

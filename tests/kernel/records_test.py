@@ -1,10 +1,11 @@
 """Cgroups counted by records of the switches between them, against those counted by descriptors.
 
-Some virtual machines do not write all records. What happened around one that is missing is an estimate,
-so a test that compares exactly is skipped where one was missing.
+Some virtual machines do not write all records, and on a busy machine there may be no room for some. The
+events around a missing one are estimated, so a test that compares exactly begins again.
 """
 
 import contextlib
+import itertools
 import json
 import mmap
 import os
@@ -29,6 +30,10 @@ SOURCE = "perf_event_exporter_cgroup_source_cpus"
 LATE_POLLS = "perf_event_exporter_cpu_late_polls_total"
 
 
+def cpus_by_records(scrape):
+    return scrape.value(SOURCE, source="records")
+
+
 def config_of(tree, source, *, interval="100ms", linger="60s"):
     return "\n".join([
         f"collection: {{interval: {interval}}}",
@@ -46,10 +51,19 @@ def setUpModule():
 
 
 def count_by_records(daemon):
-    """Until each CPU is known to write all records, or not to; fails on no machine."""
+    """Until each CPU is known to write all records, or not to. Returns a scrape."""
     daemon.await_source()
-    harness.require(daemon.scrape().value(SOURCE, source="records") > 0,
-                    "this machine does not write all records of switches, on any CPU")
+    scrape = daemon.scrape_after_polls()
+    if cpus_by_records(scrape) == 0:
+        raise harness.Unwritten("the kernel does not write all records on any CPU")
+    return scrape
+
+
+def check_records(before, after):
+    """As harness.check_records(), also of a CPU that gave up records."""
+    harness.check_records(before, after)
+    if cpus_by_records(after) != cpus_by_records(before):
+        raise harness.Unwritten("a CPU was found not to write all records")
 
 
 class Span:
@@ -70,17 +84,9 @@ class Span:
     def of_cgroup(self, metric, cgroup):
         return self.grown(f"perf_cgroup_{metric}_total", cgroup=cgroup)
 
-    def missing(self):
-        missing = self.after.unrecorded() - self.before.unrecorded()
-        if missing:
-            print(f"{missing:.0f} records are missing: what was counted is in part estimated",
-                  flush=True)
-        return missing
-
 
 class BothSourcesTest(unittest.TestCase):
     SWITCHES, PAGES, CPU_MS = 20_000, 10_000, 200
-    TRIES = 3
     # Seconds: the way from one task to the next is booked on either of them. 210 ns were seen where
     # the machine was busy; each event that somebody else has on the CPU adds to it.
     OF_A_SWITCH = 1e-6
@@ -88,31 +94,30 @@ class BothSourcesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """Three cgroups on one CPU at once, counted by two daemons."""
-        cls.tree = tree = cls.enterClassContext(harness.CgroupTree("sources"))
-        cls.cgroups = [tree.make(name) for name in "abc"]
-        cls.daemons = [cls.enterClassContext(harness.Daemon(config_of(tree, source)))
-                       for source in ("descriptors", "records")]
-        count_by_records(cls.daemons[1])
-        for _ in range(cls.TRIES):
-            cls.by_descriptors, cls.by_records = cls.work()
-            if not cls.by_records.missing():
-                return
-        harness.require(False, f"this machine has left out records in each of {cls.TRIES} tries: what "
-                               "happened around them is estimated")
+        cls.tree = cls.enterClassContext(harness.CgroupTree("sources"))
+        cls.cgroups = [cls.tree.make(name) for name in "abc"]
+        cls.by_descriptors, cls.by_records = harness.undisturbed(cls.work)
 
     @classmethod
     def work(cls):
         with contextlib.ExitStack() as stack:
+            daemons = [stack.enter_context(harness.Daemon(config_of(cls.tree, source)))
+                       for source in ("descriptors", "records")]
+            count_by_records(daemons[1])
             works = [stack.enter_context(harness.Workload(cls.tree, cgroup, CPU, cls.SWITCHES,
                                                           cls.PAGES, cls.CPU_MS))
                      for cgroup in cls.cgroups]
-            before = [daemon.scrape_after_polls() for daemon in cls.daemons]
+            before = [daemon.scrape_after_polls() for daemon in daemons]
+            stolen = harness.stolen()
             threads = [threading.Thread(target=work.run) for work in works]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
-            return map(Span, before, [daemon.scrape_after_polls() for daemon in cls.daemons])
+            after = [daemon.scrape_after_polls() for daemon in daemons]
+            cls.stolen = harness.stolen() - stolen
+            check_records(before[1], after[1])
+            return map(Span, before, after)
 
     def test_counts_of_software_events_are_equal(self):
         for cgroup in self.cgroups:
@@ -127,9 +132,10 @@ class BothSourcesTest(unittest.TestCase):
         counted = self.by_records.of_cgroup("task_clock_seconds", self.tree.path)
         switches = self.by_descriptors.of_cgroup("context_switches", self.tree.path)
         print(f"\ntime of the tree by records and by descriptors: {counted / true - 1:+.4%}, "
-              f"{1e9 * (counted - true) / switches:+.0f} ns a switch")
-        self.assertAlmostEqual(counted, true, delta=max(OF_TIME * true,
-                                                        self.OF_A_SWITCH * switches))
+              f"{1e9 * (counted - true) / switches:+.0f} ns a switch, {self.stolen:.2f} s were stolen")
+        # The hypervisor may take the CPU in the middle of a switch.
+        self.assertAlmostEqual(counted, true, delta=self.stolen + max(OF_TIME * true,
+                                                                      self.OF_A_SWITCH * switches))
 
     def test_the_tree_is_the_sum_of_its_cgroups(self):
         for metric in METRICS.values():
@@ -140,7 +146,6 @@ class BothSourcesTest(unittest.TestCase):
 
 class BriefLivesTest(unittest.TestCase):
     LIVES, PAGES = 200, 50
-    TRIES = 3  # with all CPUs, and as many with one
 
     def live(self, tree):
         """What the kernel charged to all of them. None runs on another CPU."""
@@ -155,45 +160,30 @@ class BriefLivesTest(unittest.TestCase):
         # Each second time without the other CPUs, which may be what does not write all records.
         others = ",".join(map(str, sorted(harness.online_cpus() - {CPU})))
         without = f"cpus: {{exclude: ['{others}']}}\n" if others else ""
-        reasons = []
-        for more in ["", without] * self.TRIES:
-            try:
-                self.compare(more)
-                return
-            except unittest.SkipTest as reason:
-                print(reason, flush=True)
-                reasons.append(str(reason))
-                self.doCleanups()
-        self.skipTest(f"in each of {len(reasons)} tries, at last because {reasons[-1]}")
+        settings = itertools.cycle(["", without])
+        harness.undisturbed(lambda: self.compare(next(settings)))
 
     def compare(self, more):
-        """With `more` in the configuration; skips where records are missing."""
-        tree = self.enterContext(harness.CgroupTree(f"brief_{time.monotonic_ns()}"))
-        daemon = self.enterContext(harness.Daemon(config_of(tree, "records") + more))
-        count_by_records(daemon)
-        before = daemon.scrape_after_polls()
-        begin = time.monotonic()
-        true = self.live(tree)
-        each = (time.monotonic() - begin) / self.LIVES
-        daemon.scrape_after_polls(5)
-        # Cgroups outside of ours come and go as well: those that are made on an excluded CPU, and are
-        # gone before they are found, have no name for a minute.
-        after = daemon.scrape_when("the names of all cgroups", lambda scrape: scrape.value(
-            "perf_event_exporter_unnamed_cgroups") == 0 or len(self.faults(tree, scrape)) == self.LIVES)
-        harness.require(
-            after.value(SOURCE, source="records") == before.value(SOURCE, source="records"),
-            "a CPU of this machine has just been found not to write all records")
-
-        span = Span(before, after)
-        harness.require(not span.missing(), "this machine has left out records of the switches of "
-                                            "brief cgroups")
+        """With `more` in the configuration."""
+        with harness.CgroupTree("brief") as tree, \
+                harness.Daemon(config_of(tree, "records") + more) as daemon:
+            before = count_by_records(daemon)
+            begin = time.monotonic()
+            true = self.live(tree)
+            each = (time.monotonic() - begin) / self.LIVES
+            daemon.scrape_after_polls(5)
+            # Cgroups outside of ours come and go as well: those that are made on an excluded CPU, and
+            # are gone before they are found, have no name for a minute.
+            after = daemon.scrape_when("the names of all cgroups", lambda scrape: scrape.value(
+                "perf_event_exporter_unnamed_cgroups") == 0
+                or len(self.faults(tree, scrape)) == self.LIVES)
+        check_records(before, after)
         print(f"\n{self.LIVES} cgroups of {1000 * each:.2f} ms each")
         self.assertGreaterEqual(true, self.LIVES * self.PAGES)
-        self.assertEqual(span.of_cgroup("minor_faults", tree.path), true)
+        self.assertEqual(Span(before, after).of_cgroup("minor_faults", tree.path), true)
         # Whether one that was gone before it was found has run on a CPU without records, nobody knows.
-        harness.require(after.value(SOURCE, source="descriptors") == 0,
-                        "this machine does not write all records of switches on each CPU: only the "
-                        "sum of all was compared")
+        if after.value(SOURCE, source="descriptors") > 0:
+            raise harness.Unwritten("not all CPUs write all records: only the sum was compared")
         of_each = self.faults(tree, after)
         self.assertEqual(len(of_each), self.LIVES)
         self.assertEqual(sum(of_each.values()), true)
@@ -237,21 +227,22 @@ class MoveTest(unittest.TestCase):
         os.waitpid(pid, 0)
 
     def test_what_a_task_did_since_it_got_the_cpu_goes_with_it_where_it_moves_itself(self):
-        tree = self.enterContext(harness.CgroupTree("move"))
-        cgroups = [tree.make("first"), tree.make("second")]
-        daemon = self.enterContext(harness.Daemon(config_of(tree, "records")))
-        count_by_records(daemon)
-        before = daemon.scrape_after_polls()
-        self.move(tree, cgroups)
-        span = Span(before, daemon.scrape_after_polls())
-
-        harness.require(not span.missing(), "this machine has left out records")
-        first, second = (span.of_cgroup("minor_faults", cgroup) for cgroup in cgroups)
+        first, second = harness.undisturbed(self.faults_of_a_move)
         work = self.BEFORE + self.SINCE + self.AFTER
         self.assertGreaterEqual(first + second, work)
         self.assertLess(first + second, work + self.OF_PYTHON)
         self.assertGreaterEqual(first, self.BEFORE)
         self.assertGreaterEqual(second, self.AFTER)
+
+    def faults_of_a_move(self):
+        with harness.CgroupTree("move") as tree:
+            cgroups = [tree.make("first"), tree.make("second")]
+            with harness.Daemon(config_of(tree, "records")) as daemon:
+                before = count_by_records(daemon)
+                self.move(tree, cgroups)
+                after = daemon.scrape_after_polls()
+            check_records(before, after)
+            return [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
 
 
 class Increase(harness.Falls):
@@ -313,7 +304,7 @@ class ChangeOfSourceTest(unittest.TestCase):
         cls.daemon.send(signal.SIGHUP)
         cls.daemon.scrape_when(f"source {source}", lambda scrape: (
             scrape.value(SOURCE, source=source) > 0
-            and (source == "records" or scrape.value(SOURCE, source="records") == 0)))
+            and (source == "records" or cpus_by_records(scrape) == 0)))
         cls.daemon.scrape_after_polls(5)
 
     def test_each_change_loses_at_most_one_poll(self):
@@ -338,14 +329,23 @@ class AutomaticSourceTest(unittest.TestCase):
     ENOUGH = 5
 
     def test_records_are_used_for_many_cgroups_on_each_cpu_that_writes_all_of_them(self):
-        tree = self.enterContext(harness.CgroupTree("auto"))
-        busy = tree.make("busy")
-        daemon = self.enterContext(harness.Daemon(config_of(tree, "auto")))
-        work = self.enterContext(harness.busy_loop(tree, busy, CPU))
-        counters = self.enterContext(perf_events.Counters(["task-clock"], [CPU], tree.mount + busy))
+        harness.undisturbed(self.use_records)
+
+    def use_records(self):
+        with contextlib.ExitStack() as stack:
+            tree = stack.enter_context(harness.CgroupTree("auto"))
+            busy = tree.make("busy")
+            daemon = stack.enter_context(harness.Daemon(config_of(tree, "auto")))
+            work = stack.enter_context(harness.busy_loop(tree, busy, CPU))
+            counters = stack.enter_context(
+                perf_events.Counters(["task-clock"], [CPU], tree.mount + busy))
+            self.change(tree, busy, daemon, work, counters)
+            self.assert_that_some_cpus_have_no_records_is_reported(daemon)
+
+    def change(self, tree, busy, daemon, work, counters):
         work.stop()
         before, begin = daemon.scrape_after_polls(), counters.sums()["task-clock"]
-        self.assertEqual(before.value(SOURCE, source="records"), 0)
+        self.assertEqual(cpus_by_records(before), 0)
         self.assertEqual(before.value(SOURCE, source="descriptors"), len(harness.online_cpus()))
 
         with Scraper(daemon, every=self.INTERVAL / 2) as scraper:
@@ -368,7 +368,6 @@ class AutomaticSourceTest(unittest.TestCase):
         changes = 1 if after.value(SOURCE, source="descriptors") == 0 else 2
         polls = 2 * changes + span.late_polls()
         self.assertLess(abs(lost), polls * scraper.longest_poll + ESTIMATE * true)
-        self.assert_that_some_cpus_have_no_records_is_reported(daemon)
 
     def assert_that_some_cpus_have_no_records_is_reported(self, daemon):
         def agrees(scrape):  # a CPU may be found not to write all records even now
@@ -384,7 +383,8 @@ class AutomaticSourceTest(unittest.TestCase):
             "a line, and a place in the status, where CPUs are counted by descriptors", agrees)
         cpus = {source: scrape.value(SOURCE, source=source) for source in ("records", "descriptors")}
         self.assertEqual(sum(cpus.values()), len(harness.online_cpus()))
-        harness.require(cpus["records"] > 0, "this machine writes all records on none of its CPUs")
+        if cpus["records"] == 0:
+            raise harness.Unwritten("the kernel writes all records on none of the CPUs")
 
 
 if __name__ == "__main__":

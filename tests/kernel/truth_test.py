@@ -1,5 +1,6 @@
 """What is published about a cgroup and a CPU is what the kernel itself charged there."""
 
+import contextlib
 import time
 import unittest
 
@@ -52,9 +53,14 @@ class Run:
     """One workload from blocked to blocked: what it saw, what was charged to it, what we count."""
 
     def __init__(self, daemon, workload, counters):
+        stolen = harness.stolen()
         self.before = Bracket(daemon, workload, counters)
         self.seen = workload.run()
         self.after = Bracket(daemon, workload, counters)
+        self.stolen = harness.stolen() - stolen
+        lost = self.after.scrape.records("lost") - self.before.scrape.records("lost")
+        if lost:
+            raise harness.Disturbed(f"the buffer had no room for {lost:.0f} records")
 
     def increment(self, name, **labels):
         return self.after.scrape.value(name, **labels) - self.before.scrape.value(name, **labels)
@@ -86,26 +92,30 @@ class TruthTest(unittest.TestCase):
         harness.require_events(*EVENTS)
         perf_events.require()
         harness.require_cpus(0, 1)
-        tree = cls.enterClassContext(harness.CgroupTree("truth"))
-        cls.busy, cls.idle = tree.make("busy"), tree.make("idle")
-        config = harness.config_of(events=EVENTS, include=[tree.pattern])
-        daemon = cls.enterClassContext(harness.Daemon(config))
-        cls.enterClassContext(harness.Workload(tree, cls.idle))  # blocked for as long as we look
-
-        counters = cls.enterClassContext(perf_events.Counters(
-            EVENTS, harness.online_cpus(), tree.mount + cls.busy))
-        switching = harness.Workload(tree, cls.busy, CPU, SWITCHES, PAGES, 0)
-        computing = harness.Workload(tree, cls.busy, CPU, 0, 0, CPU_MS)
-        cls.switching = Run(daemon, cls.enterClassContext(switching), counters)
-        cls.computing = Run(daemon, cls.enterClassContext(computing), counters)
-        source = "perf_event_exporter_cgroup_source_cpus"
-        last = cls.computing.after.scrape
-        harness.require(not harness.BY_RECORDS or last.value(source, source="records") > 0,
-                        "this machine does not write all records of switches, on any CPU")
+        harness.undisturbed(cls.observe)
         for run in (cls.switching, cls.computing):
             if run.missing():
                 print(f"{run.missing():.0f} records of switches are missing: what was counted is "
                       "in part estimated", flush=True)
+
+    @classmethod
+    def observe(cls):
+        with contextlib.ExitStack() as stack:
+            tree = stack.enter_context(harness.CgroupTree("truth"))
+            cls.busy, cls.idle = tree.make("busy"), tree.make("idle")
+            config = harness.config_of(events=EVENTS, include=[tree.pattern])
+            daemon = stack.enter_context(harness.Daemon(config))
+            stack.enter_context(harness.Workload(tree, cls.idle))  # blocked for as long as we look
+            counters = stack.enter_context(perf_events.Counters(
+                EVENTS, harness.online_cpus(), tree.mount + cls.busy))
+            switching, computing = (
+                stack.enter_context(harness.Workload(tree, cls.busy, CPU, *amounts))
+                for amounts in ((SWITCHES, PAGES, 0), (0, 0, CPU_MS)))
+            cls.switching = Run(daemon, switching, counters)
+            cls.computing = Run(daemon, computing, counters)
+        source = "perf_event_exporter_cgroup_source_cpus"
+        if harness.BY_RECORDS and cls.computing.after.scrape.value(source, source="records") == 0:
+            raise harness.Unwritten("the kernel does not write all records on any CPU")
 
     def test_workloads_did_what_they_were_to_do(self):
         self.assertEqual(self.switching.seen["nvcsw"], SWITCHES)
@@ -149,18 +159,19 @@ class TruthTest(unittest.TestCase):
             true = run.counted("task-clock")
             of_switches = OF_A_SWITCH * run.counted("context-switches")
             self.assertAlmostEqual(round(counted * 1e9), true,
-                                   delta=1e9 * (of_switches + OF_A_CHANGE * run.source_changed())
+                                   delta=1e9 * (of_switches + OF_A_CHANGE * run.source_changed()
+                                                + (run.stolen if harness.BY_RECORDS else 0))
                                    + run.tolerance(true, ESTIMATE))
 
     def test_task_clock_of_a_cgroup_is_about_the_cpu_time_of_its_process(self):
         # The scheduler's accounts are no measure of a perf clock: they charge a process for the
         # switch to it, several us in a virtual machine, and not for what the hypervisor took away
         # from it, which perf's clock goes on through. So this shows that it is that process's, and
-        # in seconds.
+        # in seconds: it has not used more than passed.
         run = self.computing
         counted = run.increment("perf_cgroup_task_clock_seconds_total", cgroup=self.busy)
         self.assertGreater(counted, run.charged("task_clock_seconds") / 2)
-        self.assertLess(counted, run.charged("task_clock_seconds") * 2)
+        self.assertLess(counted, 1.01 * (run.after.time_after - run.before.time_before))
 
     def test_pinned_process_is_never_seen_to_migrate(self):
         for run in (self.switching, self.computing):
