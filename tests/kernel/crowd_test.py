@@ -27,8 +27,9 @@ EVENTS = ["task-clock", "context-switches"]
 CONFIG = harness.config_of(events=EVENTS, scope="cpu", interval="1s")
 CROWD = 520  # more than the limit of connections
 FEW_DESCRIPTORS = 140
-PROBES = 50
+PROBES = 25
 PROBES_OF_SANITIZED = 10  # a scrape takes many times as long
+SECOND = 1000             # ms: what makes no progress for so long gives way to others, a handshake too
 SELECTING = 60  # connections that ask for different groups
 MANNERS = ("hold", "drip", "reconnect")
 HTTP_ERRORS = "perf_event_exporter_http_errors_total"
@@ -159,10 +160,17 @@ class CrowdTest(unittest.TestCase):
     def statuses(self, daemon, request, pause=0.0, **options):
         """Of PROBES requests, one after the other."""
         took, statuses = [], []
-        for _ in range(probes()):
+
+        def probe():
             begin = time.monotonic()
-            statuses.append(status_of(daemon.address, request, **options))
+            status = status_of(daemon.address, request, **options)
             took.append((time.monotonic() - begin) * 1000)
+            if status == 0 and "tls" in options and took[-1] > SECOND:
+                raise harness.Disturbed(f"a handshake stood still: it was closed after {took[-1]:.0f} ms")
+            return status
+
+        for _ in range(probes()):
+            statuses.append(harness.undisturbed(probe))
             time.sleep(pause)
         print(f"\n{self.id().rpartition('.')[2]}: {statuses.count(200)} of {probes()}, median "
               f"{sorted(took)[len(took) // 2]:.1f} ms, longest {max(took):.1f} ms", flush=True)
@@ -172,33 +180,22 @@ class CrowdTest(unittest.TestCase):
         self.assertEqual(collections.Counter(self.statuses(daemon, request, **options)),
                          {200: probes()})
 
-    def assert_answered_over_tls(self, daemon, request, **options):
-        """Never two in a row without an answer: on a machine with no time to spare, a handshake may
-        take longer than a client waits. The kubelet takes three failures in a row for one: that many
-        are too many with sanitizers, where a handshake takes ten times as long.
-        """
-        statuses = self.statuses(daemon, request, **options)
-        self.assertLessEqual(set(statuses), {200, 0})
-        too_many = 3 if harness.is_instrumented() else 2
-        in_a_row = [len(list(each)) for status, each in itertools.groupby(statuses) if status == 0]
-        self.assertLess(max(in_a_row, default=0), too_many, statuses)
-
     def test_health_is_answered_while_all_connections_have_begun_a_request(self):
         with self.flooded() as daemon:
             self.assert_answered(daemon, HEALTH)
-            self.assert_answered(daemon, HEALTH, pause=0.05)  # after a second others give way
+            self.assert_answered(daemon, HEALTH, pause=0.1)  # after a second others give way
 
     def test_health_is_answered_where_descriptors_are_few(self):
         with self.flooded(most=FEW_DESCRIPTORS, preexec_fn=few_descriptors) as daemon:
             self.assert_answered(daemon, HEALTH)
-            self.assert_answered(daemon, HEALTH, pause=0.05)
+            self.assert_answered(daemon, HEALTH, pause=0.1)
             answer = harness.until("a scrape", lambda: self.scrape_of_another_host(daemon))
             self.assertEqual(answer.value(HTTP_ERRORS, reason="accept_error"), 0)
 
     def test_health_is_answered_while_all_connections_drip(self):
         for options in ({}, {"preexec_fn": few_descriptors}):
             with self.subTest(options), self.flooded(manner="drip", **options) as daemon:
-                self.assert_answered(daemon, HEALTH, pause=0.05)
+                self.assert_answered(daemon, HEALTH, pause=0.1)
 
     def test_health_is_answered_while_all_connections_are_reopened_all_the_time(self):
         for options in ({}, {"preexec_fn": few_descriptors}):
@@ -243,9 +240,9 @@ class CrowdTest(unittest.TestCase):
             with self.subTest(manner, bytes=len(first)), self.flooded(
                     f"--web.config.file={folder}/web.yml", manner=manner, tls=tls,
                     first=first) as daemon:  # a handshake begun, and no more
-                self.assert_answered_over_tls(daemon, METRICS, source=SCRAPER, tls=tls)
+                self.assert_answered(daemon, METRICS, source=SCRAPER, tls=tls)
                 if manner != "reconnect":  # whose handshakes stand before ours, as of one host
-                    self.assert_answered_over_tls(daemon, HEALTH, pause=0.05, tls=tls)
+                    self.assert_answered(daemon, HEALTH, pause=0.1, tls=tls)
 
     def test_prometheus_gets_whole_texts_while_many_ask_for_selections(self):
         groups = [f"group{number}" for number in range(7)]

@@ -24,7 +24,7 @@ CPU_ONLY = harness.config_of(events=EVENTS, scope="cpu")
 BROKEN = "groups: [{name: core, events: [task-clock], scope: everywhere}]\n"
 SHIPPED = pathlib.Path(__file__).parents[2] / "config/perf_event_exporter.yaml"
 NOBODY = 65534
-SOON = 8.0  # seconds, which is before any client of ours is given up
+SOON = 8.0  # seconds in which the daemon can go on: before it gives up any client of ours
 
 available = "perf_event_exporter_event_available"
 reload_successful = "perf_event_exporter_config_last_reload_successful"
@@ -258,7 +258,7 @@ class SignalTest(unittest.TestCase):
             time.sleep(max(0.0, poll - serving - time.time()))
             daemon.send(signal.SIGTERM)
             daemon.send(signal.SIGCONT)
-            self.assertEqual(daemon.child.wait(timeout=SOON), 0)
+            self.assertEqual(daemon.wait(SOON), 0)
 
     def test_hangup_replaces_what_is_counted(self):
         with harness.Daemon(harness.config_of(events=["task-clock"], scope="cpu")) as daemon:
@@ -398,14 +398,14 @@ class ServiceManagerTest(FileTest):
             self.assertEqual(self.message(), {"STOPPING": "1"})
 
     def test_watchdog_is_fed_as_long_as_polls_end(self):
-        environment = {**self.environment, "WATCHDOG_USEC": "4000000"}
-        with harness.Daemon(CPU_ONLY, env=environment):
+        period = 2  # seconds, in each of which it is fed four times
+        environment = {**self.environment, "WATCHDOG_USEC": f"{period}000000"}
+        with harness.Daemon(CPU_ONLY, env=environment) as daemon:
             self.message("READY")
-            begin = time.monotonic()
             for _ in range(4):
+                stopwatch = harness.Stopwatch(daemon.pid)
                 self.assertEqual(self.message("READY", "EXTEND_TIMEOUT_USEC"), {"WATCHDOG": "1"})
-            # Four times in each period of the watchdog; a busy machine has four periods for that.
-            self.assertLess(time.monotonic() - begin, 4 * 4)
+                self.assertLess(stopwatch.seconds(), period)
 
 
 class CommandTest(FileTest):
@@ -414,13 +414,15 @@ class CommandTest(FileTest):
         harness.require_events(*EVENTS)
 
     def test_once_prints_what_was_counted_in_one_interval(self):
+        begin = time.monotonic()
         ended = run("--once", f"--config.file={self.file(CPU_ONLY)}")
+        took = time.monotonic() - begin
         self.assertEqual(ended.returncode, 0, ended.stderr)
         scrape = harness.Scrape(ended.stdout)
         for cpu in harness.online_cpus():
             seconds = scrape.value("perf_cpu_task_clock_seconds_total", cpu=str(cpu))
             self.assertGreater(seconds, 0)  # the second poll is on the grid, however late the first
-            self.assertLess(seconds, harness.PATIENCE)
+            self.assertLess(seconds, took)
         self.assertEqual(scrape.value("perf_event_exporter_polls_total"), 2)
 
     def test_check_prints_a_row_for_each_event(self):

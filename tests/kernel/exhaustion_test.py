@@ -117,7 +117,8 @@ class MemoryTest(FolderTest):
         for megabytes in [*(quarters / 4 for quarters in range(8 * 4, 96 * 4)), *range(96, 900, 32)]:
             limit = int(megabytes * 2**20)
             ended = subprocess.run(
-                command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+                command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                timeout=harness.PATIENCE,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
                 check=False)
             with self.subTest(megabytes=megabytes, stderr=ended.stderr):
@@ -152,7 +153,7 @@ class ThreadTest(FolderTest):
                    "prlimit", f"--nproc={processes}", binary,
                    f"--config.file={self.config()}", "--once"]
         return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=60, check=False)
+                              timeout=harness.PATIENCE, check=False)
 
     def test_too_few_are_reported_or_done_without(self):
         seen = []
@@ -192,7 +193,7 @@ class NameTest(FolderTest):
                                                  include=[f"{tree.path}/**"]))
                 for words in (["cgroups"], ["cgroups", "--log.level=debug"], ["doctor"], ["--once"]):
                     ended = subprocess.run([harness.daemon_binary, *words, f"--config.file={config}"],
-                                           capture_output=True, timeout=60, check=False)
+                                           capture_output=True, timeout=harness.PATIENCE, check=False)
                     text = (ended.stdout + ended.stderr).decode()  # is UTF-8
                     self.assert_plain(text, self.CONTROL)
                     if words != ["--once"]:  # it prints a scrape as it is
@@ -208,8 +209,8 @@ class NameTest(FolderTest):
 
     def test_words_of_the_command_line_are_reported_plainly(self):
         for word in ("--no\x1b[2J", "--log.level=\x9b", "list\x07"):
-            ended = subprocess.run([harness.daemon_binary, word], capture_output=True, timeout=60,
-                                   check=False)
+            ended = subprocess.run([harness.daemon_binary, word], capture_output=True,
+                                   timeout=harness.PATIENCE, check=False)
             self.assertEqual(ended.returncode, 2)
             self.assert_plain(ended.stderr.decode())
 

@@ -1,7 +1,7 @@
 """Two hundred clients, of which half never read an answer, cost a well-behaved one little, and the
 daemon nothing that stays.
 
-How long that is tried: PEX_LOAD_SECONDS, 10 if it is not set. Where it is set, somebody has made
+How long that is tried: PEX_LOAD_SECONDS, 5 if it is not set. Where it is set, somebody has made
 sure that the machine has nothing else to do: only then is the latency held against a bound.
 """
 
@@ -16,9 +16,9 @@ import harness
 EVENTS = 300  # each on every CPU
 PER_GROUP = 50
 CONNECTIONS = 200
-SECONDS = int(os.environ.get("PEX_LOAD_SECONDS", "10"))
+SECONDS = int(os.environ.get("PEX_LOAD_SECONDS", "5"))
 IS_MEASUREMENT = "PEX_LOAD_SECONDS" in os.environ
-ANSWERED_WITHIN_MS = 10_000  # on a busy machine; instrumented by a sanitizer: five times as long
+ASKED_A_SECOND = 10  # by the patient client
 P99_MS = 50
 GROWTH_KIB = 64 * 1024
 QUEUED_KIB = 512  # for each client
@@ -82,9 +82,9 @@ class LoadTest(unittest.TestCase):
         self.assertEqual({key: seen[f"patient_{key}"] for key in
                           ("unavailable", "other", "dropped")},
                          {"unavailable": 0, "other": 0, "dropped": 0})
-        self.assertGreater(seen["patient_ok"], SECONDS / 5)  # of 10 in a second
-        self.assertLess(seen["patient_max_ms"],
-                        ANSWERED_WITHIN_MS * (5 if harness.is_instrumented() else 1))
+        # As often as it asks, or on a busy machine at least half as often as each of the others.
+        of_a_greedy_one = seen["greedy_ok"] / (CONNECTIONS / 2)
+        self.assertGreater(seen["patient_ok"], min(ASKED_A_SECOND * SECONDS, of_a_greedy_one) / 2)
         self.assertGreater(seen["greedy_ok"], CONNECTIONS)  # there was a load
         self.assertEqual(seen["greedy_other"], 0)
         # On a busy machine those that read fall behind as well.
