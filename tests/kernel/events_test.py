@@ -205,7 +205,7 @@ class MsrTest(unittest.TestCase):
         harness.require(platform.machine() == "x86_64", "only x86 has a time stamp counter")
         daemon = self.enterContext(
             harness.Daemon(config_of(group("msr", '["msr/tsc/", cpu-clock]', "cpu"))))
-        increments = Increments(daemon, lambda: daemon.scrape_after_polls(20))
+        increments = Increments(daemon, lambda: daemon.scrape_after_polls(5))
 
         megahertz = [increments.of("perf_cpu_msr_tsc_total", cpu=cpu)
                      / increments.of("perf_cpu_cpu_clock_seconds_total", cpu=cpu) / 1e6

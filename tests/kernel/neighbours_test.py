@@ -1,7 +1,8 @@
 """Beside other programs that count on the same CPUs and in the same cgroups, and come and go, our
 counts are what a reader of the same events has that was there all the time.
 
-How long they come and go: PEX_NEIGHBOURS_SECONDS, 40 if it is not set; in which order: PEX_SEED.
+How long they come and go: PEX_NEIGHBOURS_SECONDS, 20 if it is not set, and longer where
+each could not come and go three times; in which order: PEX_SEED.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ import perf_events
 
 EVENTS = ["context-switches", "page-faults", "task-clock"]
 METRICS = dict(zip(EVENTS, ("context_switches", "page_faults", "task_clock_seconds")))
-SECONDS = int(os.environ.get("PEX_NEIGHBOURS_SECONDS", "40"))
+SECONDS = int(os.environ.get("PEX_NEIGHBOURS_SECONDS", "20"))
+ROUNDS = 3  # at least
 SEED = int(os.environ.get("PEX_SEED", "20260901"))
 
 # Faults and switches, so many times or until it is ended.
@@ -396,7 +398,7 @@ class ComeAndGoTest(unittest.TestCase):
         steps = [self.toggle_cadvisor, self.toggle_holder, self.toggle_second_exporter,
                  self.toggle_perf_stat, self.toggle_work, self.short_life]
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
+        while time.monotonic() < end or min(self.visits.values(), default=0) < ROUNDS:
             for step in self.random.sample(steps, len(steps)):  # each as often as the others
                 step()
                 self.visits[step.__name__] = self.visits.get(step.__name__, 0) + 1
