@@ -94,6 +94,7 @@ class Browser:
         try:
             harness.until("the browser's driver", self._is_ready)
             self.session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": {
+                "timeouts": dict.fromkeys(("script", "pageLoad"), int(1000 * harness.PATIENCE)),
                 "goog:chromeOptions": {"args": self._flags()},
                 "goog:loggingPrefs": {"browser": "ALL"}}}})["sessionId"]
         except BaseException:
@@ -131,7 +132,7 @@ class Browser:
         request = urllib.request.Request(self.url + path, data=data, method=method,
                                          headers={"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=3 * harness.PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=2 * harness.PATIENCE) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             with error:
@@ -187,7 +188,12 @@ class Browser:
 # Each text that is seen, with the ratio of its colour's luminance to that of what it stands on
 # (https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio); those that miss AA are returned.
 LOW_CONTRAST = """
+const parsed = new Map();
 const parse = (colour) => {
+  if (!parsed.has(colour)) parsed.set(colour, drawn(colour));
+  return parsed.get(colour);
+};
+const drawn = (colour) => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
   canvas.fillStyle = colour;
   canvas.fillRect(0, 0, 1, 1);
