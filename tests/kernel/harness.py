@@ -133,13 +133,6 @@ def check_records(before, after):
         raise Unwritten(f"the kernel wrote no record of {skipped:.0f} switches")
 
 
-def check_polls(before, after):
-    """Raises if a poll between two scrapes of a daemon was published without a CPU that was late."""
-    late = after.late_polls() - before.late_polls()
-    if late:
-        raise Disturbed(f"{late:.0f} polls were published without a CPU that was late")
-
-
 def stolen():
     """CPU time in seconds that the hypervisor took from all CPUs since boot (proc_stat(5))."""
     fields = read_text("/proc/stat").partition("\n")[0].split()
@@ -170,7 +163,7 @@ class Stopwatch:
     def seconds(self):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended
             self.taken = max(self.taken, self._taken() - self.before)
-        return time.monotonic() - self.begin - self.taken
+        return max(0.0, time.monotonic() - self.begin - self.taken)
 
 
 # --------------------------------------------------------------------------------------------------
