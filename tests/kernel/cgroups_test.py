@@ -1,6 +1,7 @@
 """Cgroups as they are in the wild: by the hundred, short-lived, too many, and with names."""
 
 import collections
+import contextlib
 import heapq
 import itertools
 import json
@@ -51,14 +52,17 @@ def status(daemon):
 
 
 def used_by(cgroup, shown):
-    """CPU seconds in all points of a cgroup in the status; None while there is no line of it."""
+    """CPU seconds in all points of a cgroup in the status, and how far off they may be, as the ends of
+    points are rounded to ms; None while there is no line of it."""
     activity = shown["activity"]
     ages = [activity["span_seconds"], *activity["point_ages_seconds"]]
     lengths = [earlier - later for earlier, later in zip(ages, ages[1:])]
     for line in activity["top_cgroups"]:
         if line["cgroup"] == cgroup:
-            return sum(point * length for point, length in zip(line["points"], lengths)
-                       if point is not None)
+            points = [(point, length) for point, length in zip(line["points"], lengths)
+                      if point is not None]
+            return sum(point * length for point, length in points), 0.001 * sum(
+                point for point, _ in points)
     return None
 
 
@@ -83,7 +87,7 @@ class Lives:
     clock had 0.1 % less on a quiet machine, 0.5 % less beside `stress-ng --cpu 4` and two `perf
     stat`, and 2 % beside more."""
 
-    PAUSE, WORK, AGE = 1.6, 0.02, 2.5
+    PAUSE, WORK, AGE = 0.8, 0.02, 1.3
 
     def __init__(self, tree, number, seconds, has_series):
         self.tree = tree
@@ -127,13 +131,13 @@ class Lives:
 
 
 class ChurnTest(unittest.TestCase):
-    NUMBER, SECONDS = 1000, 60
+    NUMBER, SECONDS = 300, 10
 
-    def test_a_thousand_short_lives_are_counted_in_full_and_leave_nothing(self):
+    def test_hundreds_of_short_lives_are_counted_in_full_and_leave_nothing(self):
         harness.require_events(*EVENTS)
         perf_events.require()
         tree = self.enterContext(harness.CgroupTree("lives"))
-        daemon = self.enterContext(harness.Daemon(config_of(tree)))
+        daemon = self.enterContext(harness.Daemon(config_of(tree, interval="500ms")))
         daemon.scrape_after_polls()
         fds, dying = daemon.open_fds(), tree.dying()
         with Scraper(daemon) as scraper:
@@ -144,7 +148,7 @@ class ChurnTest(unittest.TestCase):
 
         self.assertEqual(scraper.problems, [])
         self.assertEqual(scraper.falls.found, [])
-        self.assertGreater(scraper.scrapes, self.SECONDS / 4)
+        self.assertGreater(scraper.scrapes, 5)
         self.assertEqual(last.value(EXPORTER + "cgroups_missed_total"), 0)
         self.assertEqual({cgroup: nanoseconds(last, cgroup) for cgroup in lives.used}, lives.used)
         self.assertEqual(len(last.with_name("perf_cgroup_task_clock_seconds_total")), self.NUMBER)
@@ -188,10 +192,9 @@ class ShortLifeTest(unittest.TestCase):
         daemon = self.enterContext(harness.Daemon(config_of(self.tree)))
         harness.until("a point without it", lambda: status(daemon)["activity"]["span_seconds"] > 0)
         cgroup, used = self.live(daemon, 0.25)
-        shown = harness.until("its line", lambda: used_by(cgroup, status(daemon)))
+        shown, rounded = harness.until("its line", lambda: used_by(cgroup, status(daemon)))
 
-        # Points are told to the millisecond of their ends.
-        self.assertAlmostEqual(shown, used / 1e9, delta=used / 1e9 / 100)
+        self.assertAlmostEqual(shown, used / 1e9, delta=rounded + used / 1e9 / 1000)
 
     def test_none_is_lost_without_a_report(self):
         # Most of these are gone before they can be found.
@@ -278,17 +281,25 @@ class TooManyTest(unittest.TestCase):
         self.assertEqual(set(few.with_name(EXPORTER + "event_open_errors_total").values()), {0})
 
     def test_counters_are_opened_at_the_pace_that_is_allowed(self):
-        a_second = 100 * len(EVENTS)  # on each CPU
-        config = config_of(self.tree, rest=f"limits: {{opens_per_second: {a_second}}}")
-        begun = time.monotonic()
-        daemon = self.enterContext(harness.Daemon(config))
-        first = daemon.scrape()
-        daemon.scrape_when("all", lambda scrape: state(scrape, "counted") == self.CGROUPS)
-        taken = time.monotonic() - begun
+        harness.undisturbed(self.open_at_a_pace)
 
+    def open_at_a_pace(self):
+        a_second = 100  # cgroups
+        config = config_of(self.tree, interval="100ms",
+                           rest=f"limits: {{opens_per_second: {a_second * len(EVENTS)}}}")
+        begun = time.monotonic()
+        with harness.Daemon(config) as daemon:
+            first = daemon.scrape()
+
+            def is_as_allowed(scrape):  # the first second is free
+                allowed = a_second * (time.monotonic() - begun + 1)
+                self.assertLessEqual(state(scrape, "counted"), allowed)
+                return state(scrape, "counted") == self.CGROUPS
+            daemon.scrape_when("all", is_as_allowed)
+        if state(first, "counted") == self.CGROUPS:
+            raise harness.Disturbed("all were open before it was asked for the first time")
         self.assertGreater(state(first, "waiting"), 0)
         self.assertEqual(state(first, "left_out"), 0)
-        self.assertGreater(taken, self.CGROUPS / 100 - 2)  # the first second is free
 
 
 class Comings(threading.Thread):
@@ -300,18 +311,23 @@ class Comings(threading.Thread):
         super().__init__()
         self.tree = tree
         self.ending = threading.Event()
-        self.removed = 0
+        self.made = self.removed = 0
 
     def run(self):
         living = collections.deque()
         for number in itertools.count():
-            living.append((time.monotonic(), self.tree.make(f"a{number:06}")))
+            living.append((time.monotonic(), self.tree.make(self.name(number))))
+            self.made = number + 1
             while living and (self.ending.is_set() or
                               time.monotonic() - living[0][0] > self.LIFE):
                 self.tree.remove(living.popleft()[1])
                 self.removed += 1
             if self.ending.wait(self.EVERY) and not living:
                 return
+
+    @staticmethod
+    def name(number):
+        return f"a{number:06}"
 
     def __enter__(self):
         self.start()
@@ -335,19 +351,23 @@ class FairnessTest(unittest.TestCase):
         daemon.scrape_when("some that wait", lambda scrape: state(scrape, "waiting") > 5)
 
         cgroup = tree.make("z")
-        before = comings.removed
+        daemon.scrape_after_polls(1)  # it has been found
+        first_behind = f"{tree.path}/{comings.name(comings.made + 1)}"
         name = "perf_cgroup_task_clock_seconds_total"
-        daemon.scrape_when("it", lambda scrape: scrape.has(name, cgroup=cgroup))
-        gone = comings.removed - before
+
+        def counted(scrape):
+            cgroups = {dict(labels)["cgroup"] for _, labels in scrape.with_name(name)}
+            if cgroup in cgroups:
+                return True
+            self.assertEqual([each for each in cgroups if each >= first_behind], [])
+            return False
+        daemon.scrape_when("it, before those that came later", counted)
         with perf_events.Counters(["task-clock"], harness.online_cpus(),
                                   tree.mount + cgroup) as reader:
-            os.waitpid(burn(tree, cgroup, 0.5), 0)
-            counted = daemon.scrape_after_polls().value(name, cgroup=cgroup)
+            before = daemon.scrape_after_polls().value(name, cgroup=cgroup)
+            os.waitpid(burn(tree, cgroup, 0.2), 0)
+            counted = daemon.scrape_after_polls().value(name, cgroup=cgroup) - before
             used = reader.sums()["task-clock"] / 1e9
-
-        print(f"counted when {gone} of those before it had gone", flush=True)
-        # Who was there before it is gone after one life; the rest is for a busy machine.
-        self.assertLess(gone, 3 * Comings.LIFE / Comings.EVERY)
         self.assertAlmostEqual(counted, used, delta=1e-6)
 
 
@@ -393,20 +413,32 @@ class SwitchesTest(unittest.TestCase):
         perf_events.require()
         harness.require_events(*EVENTS)
         tree = self.enterContext(harness.CgroupTree("switches"))
-        config = config_of(tree, rest="").replace("scope: cgroup", "scope: [cpu, cgroup]")
+        config = config_of(tree, interval="200ms").replace("scope: cgroup", "scope: [cpu, cgroup]")
         daemon = self.enterContext(harness.Daemon(config))
-        cpu = max(harness.online_cpus())
-        with PingPong(tree, cpu) as ends:
-            daemon.scrape_when("both cgroups", lambda scrape: state(scrape, "counted") == 2)
-            before = daemon.scrape_after_polls()
-            after = daemon.scrape_after_polls(4)
         name = "perf_cgroup_context_switches_total"
-        switches = [after.value(name, cgroup=cgroup) - before.value(name, cgroup=cgroup)
-                    for cgroup in ends.cgroups]
-        print(f"{sum(switches):.0f} switches between cgroups in some 4 seconds", flush=True)
-        self.assertGreater(min(switches), 1000)
-        # Each passes the CPU to the other, so they differ by what others had in between.
-        self.assertAlmostEqual(switches[0] / switches[1], 1, delta=0.2)
+
+        def counted(scrape):
+            return [scrape.value(name, cgroup=cgroup) for cgroup in ends.cgroups]
+
+        def bracket(scrape):
+            """It, and what other counters have before and after it."""
+            first = [reader.sums()["context-switches"] for reader in readers]
+            return first, scrape(), [reader.sums()["context-switches"] for reader in readers]
+
+        with PingPong(tree, max(harness.online_cpus())) as ends, contextlib.ExitStack() as stack:
+            readers = [stack.enter_context(perf_events.Counters(
+                ["context-switches"], harness.online_cpus(), tree.mount + cgroup))
+                for cgroup in ends.cgroups]
+            daemon.scrape_when("both cgroups", lambda scrape: state(scrape, "counted") == 2)
+            earliest, before, latest = bracket(daemon.scrape_after_polls)
+            daemon.scrape_when("many switches", lambda scrape: min(
+                now - then for now, then in zip(counted(scrape), counted(before))) > 1000)
+            least, after, most = bracket(lambda: daemon.scrape_after_polls(4))
+        for i, grown in enumerate(now - then for now, then in zip(counted(after), counted(before))):
+            print(f"{grown:.0f} switches, by another counter {least[i] - latest[i]} to "
+                  f"{most[i] - earliest[i]}", flush=True)
+            self.assertGreaterEqual(grown, least[i] - latest[i])
+            self.assertLessEqual(grown, most[i] - earliest[i])
         # The time of the whole CPU stands still at each switch, which is no absence of it.
         self.assertNotIn("was offline", daemon.stderr())
         for scrape in (before, after):
@@ -417,7 +449,7 @@ class SwitchesTest(unittest.TestCase):
 
 
 class LeftOutTest(unittest.TestCase):
-    CGROUPS, COUNTED, SECONDS, PAUSE = 4500, 256, 20, 0.1
+    CGROUPS, COUNTED, SECONDS, PAUSE = 4500, 256, 8, 0.1
 
     def test_thousands_that_are_left_out_cost_next_to_nothing_when_others_come_and_go(self):
         harness.require_events("context-switches")
@@ -449,7 +481,8 @@ class LeftOutTest(unittest.TestCase):
         self.assertGreater(after.value(EXPORTER + "cgroups_left_out_total", reason="max"),
                            self.CGROUPS - self.COUNTED)  # they did come and go
         self.assertEqual(state(after, "counted"), self.COUNTED)
-        self.assertLess(busy - quiet, 0.05)
+        # Were all looked at each time, it would be several times as much.
+        self.assertLess(busy, 3 * quiet)
 
     @staticmethod
     def names(scrape):
