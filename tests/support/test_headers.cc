@@ -1,1 +1,0 @@
-// Compiles the headers of test_headers.h, for all test programs.
