@@ -16,6 +16,7 @@
 
 #include "daemon/web/scrape_cache.h"
 #include "support/events.h"
+#include "support/patience.h"
 #include "unit/exposition/snapshots.h"
 
 namespace {
@@ -75,7 +76,7 @@ std::size_t memory_of_a_scrape(std::size_t rows, bool gzip) {
     const std::size_t before = allocated;
     std::size_t bytes = 0;
     scrapes.answer({}, gzip, [&](http::Response response) { bytes = response.body->size(); });
-    const auto limit = ScrapeCache::Clock::now() + 20s;
+    const auto limit = ScrapeCache::Clock::now() + test::kPatience;
     while (bytes == 0 && ScrapeCache::Clock::now() < limit) {
       loop.restart();
       loop.run_for(1ms);

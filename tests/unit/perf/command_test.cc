@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "base/small_file.h"
+#include "support/patience.h"
+#include "support/time_budget.h"
 
 namespace pex::perf {
 namespace {
@@ -101,18 +103,18 @@ std::vector<std::optional<Command>> prepare_at_once(std::size_t count) {
 }
 
 TEST(CommandTest, IsStartedWhileOthersWaitThatWerePreparedAtTheSameTime) {
-  for (int round = 0; round < 50; ++round) {
+  test::run_rounds(50, [](unsigned) {
     std::vector<std::optional<Command>> commands = prepare_at_once(4);
     ASSERT_TRUE(commands[0]);
     std::future<bool> started =
         std::async(std::launch::async, [&] { return bool{commands[0]->start()}; });
 
-    const std::future_status status = started.wait_for(std::chrono::seconds{10});
+    const std::future_status status = started.wait_for(test::kPatience);
     for (std::size_t other = 1; other < commands.size(); ++other) commands[other].reset();
 
-    ASSERT_EQ(status, std::future_status::ready) << "round " << round;
+    ASSERT_EQ(status, std::future_status::ready);
     EXPECT_TRUE(started.get());
-  }
+  });
 }
 
 TEST(CommandTest, HasTheExitStatusOfTheProgram) {
