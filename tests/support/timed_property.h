@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <rapidcheck/detail/ExecFixture.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -42,3 +43,17 @@ inline void check_by_time(void (*property)()) {
   void property_of_##Suite##_##Name();                                             \
   TEST(Suite, Name) { ::pex::test::check_by_time(&property_of_##Suite##_##Name); } \
   void property_of_##Suite##_##Name()
+
+/// The same with a fixture, which is made for each case.
+#define PEX_TIMED_FIXTURE_PROPERTY(Fixture, Name)                                            \
+  class PropertyOf##Fixture##Name : public Fixture {                                         \
+   public:                                                                                   \
+    void rapidCheck_fixtureSetUp() { SetUp(); }                                              \
+    void TestBody() override {}                                                              \
+    void operator()();                                                                       \
+    void rapidCheck_fixtureTearDown() { TearDown(); }                                        \
+  };                                                                                         \
+  TEST(Fixture##_RapidCheck, Name) {                                                         \
+    ::pex::test::check_by_time(&::rc::detail::ExecFixture<PropertyOf##Fixture##Name>::exec); \
+  }                                                                                          \
+  void PropertyOf##Fixture##Name::operator()()

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/scripted_kernel.h"
+#include "support/timed_property.h"
 
 namespace pex::perf {
 namespace {
@@ -110,7 +111,7 @@ TEST_F(AuxAreaTest, GoesOnWhereAnotherAreaOfTheRingEnded) {
   EXPECT_THAT(bytes_of(area_->unread()), ElementsAre(5, 6, 7));
 }
 
-RC_GTEST_FIXTURE_PROP(AuxAreaTest, StaysWithinItsMemory, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(AuxAreaTest, StaysWithinItsMemory) {
   for (const auto head : *rc::gen::arbitrary<std::vector<std::uint64_t>>()) {
     page().aux_head = head;
     const AuxArea::Data data = area_->unread();

@@ -14,6 +14,7 @@
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 #include "support/record_views.h"
+#include "support/timed_property.h"
 
 namespace pex::perf {
 namespace {
@@ -270,7 +271,7 @@ void round_trip_a_sample() {
   RC_ASSERT(ViewCheck(record.span())(*decoded));
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, ASampleOfAnyFormatRoundTrips, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, ASampleOfAnyFormatRoundTrips) {
   for (int n = 0; n < 20; ++n) round_trip_a_sample();
 }
 
@@ -281,7 +282,7 @@ void add_a_branch_if_there_is_none(EncodedSample& s) {
   s.branch_counters = {4};
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, BytesAfterASampleAreNoPartOfIt, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, BytesAfterASampleAreNoPartOfIt) {
   const SampleFormat format = any_format();
   EncodedSample s = any_sample(format);
   add_a_branch_if_there_is_none(s);
@@ -298,7 +299,7 @@ RC_GTEST_PROP(RecordPropertiesTest, BytesAfterASampleAreNoPartOfIt, ()) {
   compare_branches(sample, format, s);
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, TheSampleIdOfAnyFormatRoundTrips, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, TheSampleIdOfAnyFormatRoundTrips) {
   const SampleFormat format = any_format();
   const EncodedSample s = any_sample(format);
   const Bytes record = RecordEncoder(PERF_RECORD_LOST_SAMPLES).u64(7).sample_id(format, s).record();
@@ -329,7 +330,7 @@ RC_GTEST_PROP(RecordPropertiesTest, AReadingOfAnyFormatRoundTrips, ()) {
   compare_values(*values, format, reading);
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, EveryTruncationOfASampleIsRefused, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, EveryTruncationOfASampleIsRefused) {
   const SampleFormat format = any_format();
   EncodedSample s = any_sample(format);
   add_a_branch_if_there_is_none(s);
@@ -344,7 +345,7 @@ RC_GTEST_PROP(RecordPropertiesTest, EveryTruncationOfASampleIsRefused, ()) {
   }
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, EveryTruncationOfEachTypeIsRefused, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, EveryTruncationOfEachTypeIsRefused) {
   const SampleFormat format = any_format();
   const SampleLayout layout = layout_of(format);
 
@@ -360,7 +361,7 @@ RC_GTEST_PROP(RecordPropertiesTest, EveryTruncationOfEachTypeIsRefused, ()) {
   }
 }
 
-RC_GTEST_PROP(RecordPropertiesTest, HugeNumbersInAnyPlaceAreHarmless, ()) {
+PEX_TIMED_PROPERTY(RecordPropertiesTest, HugeNumbersInAnyPlaceAreHarmless) {
   const SampleFormat format = any_format();
   const SampleLayout layout = layout_of(format);
   const std::uint64_t huge =

@@ -20,6 +20,7 @@
 #include "perf/record/sample_layout.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/timed_property.h"
 
 namespace pex::perf {
 namespace {
@@ -267,7 +268,7 @@ TEST_F(RingBufferTest, StaysWholeWhenItIsMoved) {
   EXPECT_EQ(report.records, 1U);
 }
 
-RC_GTEST_FIXTURE_PROP(RingBufferTest, LosesNoRecordThatTheKernelWrote, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, LosesNoRecordThatTheKernelWrote) {
   open();
   std::deque<Bytes> written;
   std::uint64_t number = 0, lost = 0, found_lost = 0;
@@ -302,7 +303,7 @@ RC_GTEST_FIXTURE_PROP(RingBufferTest, LosesNoRecordThatTheKernelWrote, ()) {
   RC_ASSERT(found_lost + writer_->lost() == lost);
 }
 
-RC_GTEST_FIXTURE_PROP(RingBufferTest, ReadsWithinTheRingWhateverTheKernelWrites, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, ReadsWithinTheRingWhateverTheKernelWrites) {
   open();
   const auto garbage = *rc::gen::container<std::vector<std::uint8_t>>(
       512, rc::gen::weightedOneOf<std::uint8_t>({{3, rc::gen::just<std::uint8_t>(0)},
@@ -427,7 +428,7 @@ TEST_F(RingBufferTest, SkipsWhatMakesNoSenseInAnOverwrittenRing) {
   EXPECT_THAT(seen_, ElementsAre(numbered_record(2, 24)));
 }
 
-RC_GTEST_FIXTURE_PROP(RingBufferTest, HasTheNewestRecordsOfAnOverwrittenRing, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, HasTheNewestRecordsOfAnOverwrittenRing) {
   open(RingMode::kOverwrite);
   std::uint64_t number = 0;
   const auto bursts = *rc::gen::container<std::vector<std::vector<std::uint16_t>>>(
@@ -451,7 +452,7 @@ RC_GTEST_FIXTURE_PROP(RingBufferTest, HasTheNewestRecordsOfAnOverwrittenRing, ()
   }
 }
 
-RC_GTEST_FIXTURE_PROP(RingBufferTest, ReadsWithinAnOverwrittenRingWhateverIsThere, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, ReadsWithinAnOverwrittenRingWhateverIsThere) {
   open(RingMode::kOverwrite);
   const auto garbage = *rc::gen::container<std::vector<std::uint8_t>>(
       512, rc::gen::element<std::uint8_t>(0, 0, 0, 0, 8, 16, 24, 64, 255));

@@ -22,6 +22,7 @@
 #include "support/record_layout.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/timed_property.h"
 
 namespace pex::perf {
 
@@ -945,7 +946,7 @@ RC_GTEST_FIXTURE_PROP(SwitchRingTest, ReadsASampleAsTheDecoderOfAllRecordsDoes, 
   if (expected) RC_ASSERT(seen().front() == Seen{*expected});
 }
 
-RC_GTEST_FIXTURE_PROP(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor, ()) {
+PEX_TIMED_FIXTURE_PROPERTY(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor) {
   open();
   const std::size_t sizes[] = {0, 1, 5, 1};
   std::vector<WrittenGroup> groups;
