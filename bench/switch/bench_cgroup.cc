@@ -3,13 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/support/stop_signals.h"
 #include "bench/switch/choices.h"
+#include "bench/switch/counter_set.h"
 #include "bench/switch/ping_pong.h"
-#include "bench/switch/planned_variants.h"
 #include "bench/switch/switch_cgroups.h"
 #include "bench/switch/switch_report.h"
 #include "bench/switch/switch_rounds.h"
@@ -25,8 +28,8 @@ constexpr std::size_t kMaxCgroups = 16'000;
 struct Options {
   Matrix matrix;
   std::size_t rounds = 20;
-  std::size_t round_trips = 5000;
   bool quick = false;
+  std::size_t round_trips = 5000;
 };
 constexpr std::size_t kQuickRounds = 2;
 constexpr std::size_t kQuickRoundTrips = 1000;
@@ -53,12 +56,43 @@ void print_legend(const Options& options, std::size_t cpus, int cpu) {
       "is open\nmeanwhile. ns/sw.: CPU time of both for each context switch (half a round trip), "
       "median of %zu rounds\nof %zu round trips. + ns, ratio, and its quartiles: against 'nothing' "
       "of the same round. Each round has\nall lines, in random order. The CPUs are counted as "
-      "well, unless a line says \"not the CPUs\". Events, of which the first\nso many are counted: "
-      "%s.\nThe daemon's "
-      "polls are not in this; see bench poll.\n\n",
+      "well. Events, of which the first so many\nare counted: %s.\nThe daemon's polls are not in "
+      "this; see bench poll.\n\n",
       std::string(daemon::kVersion).c_str(), kernel.sysname, kernel.release, kernel.machine, cpus,
       cpu, options.rounds, options.round_trips, joined(options.matrix.events).c_str());
   std::fflush(stdout);
+}
+
+/// Nothing if the limit of open files does not allow it, which is printed.
+Result<std::optional<Variant>> plan_variant(const Choice& choice, const Matrix& matrix,
+                                            const SwitchCgroups& cgroups,
+                                            const host::HostRoots& roots) {
+  using Opened = Result<std::unique_ptr<OpenCounters>>;
+  if (choice.way == Way::kNothing) {
+    return std::optional{
+        Variant{choice, []() -> Opened { return std::make_unique<OpenCounters>(); }}};
+  }
+  Result<CounterSet> set = CounterSet::plan(configuration(choice, matrix, cgroups),
+                                            choice.cgroups + choice.ancestors, roots);
+  if (!set) return set.error();
+  if (const Result<> allowed = set->check_limit(); !allowed) {
+    std::printf("left out: %s, %zu cgroups, %zu events: %s\n", title_of(choice).c_str(),
+                choice.cgroups, choice.events, describe(allowed.error()).c_str());
+    return std::optional<Variant>{};
+  }
+  const auto shared = std::make_shared<CounterSet>(std::move(*set));
+  return std::optional{Variant{choice, [shared] { return shared->open(); }}};
+}
+
+Result<std::vector<Variant>> plan_variants(const Matrix& matrix, const SwitchCgroups& cgroups,
+                                           const host::HostRoots& roots) {
+  std::vector<Variant> variants;
+  for (const Choice& choice : choices_of(matrix)) {
+    Result<std::optional<Variant>> variant = plan_variant(choice, matrix, cgroups, roots);
+    if (!variant) return variant.error();
+    if (*variant) variants.push_back(std::move(**variant));
+  }
+  return variants;
 }
 
 Result<> measure(const Options& options, const StopSignals& stop) {
@@ -66,14 +100,14 @@ Result<> measure(const Options& options, const StopSignals& stop) {
   const Result<std::vector<int>> cpus = host::online_cpus(roots);
   if (!cpus) return cpus.error();
   const int cpu = cpus->front();  // guests may write no records on others while they are idle
-  const Result<SwitchCgroups> cgroups = SwitchCgroups::make(roots, other_cgroups(options.matrix));
+  const Result<SwitchCgroups> cgroups =
+      SwitchCgroups::make(roots, options.matrix.cgroups.back() - kFewestCgroups);
   if (!cgroups) return cgroups.error();
   Result<PingPong> game = PingPong::start(cpu, cgroups->directories());
   if (!game) return game.error();
 
   print_legend(options, cpus->size(), cpu);
-  const Scene scene{roots, cpu, *cgroups, *game, stop};
-  Result<std::vector<Variant>> variants = plan_variants(options.matrix, scene);
+  Result<std::vector<Variant>> variants = plan_variants(options.matrix, *cgroups, roots);
   if (!variants) return variants.error();
   const Result<std::vector<std::vector<Sample>>> samples =
       measure_rounds(*variants, *game, {options.rounds, options.round_trips, kSeed}, stop);
@@ -89,15 +123,9 @@ Result<> measure(const Options& options, const StopSignals& stop) {
 }
 
 void add_matrix(CLI::App& cli, Matrix& matrix) {
-  cli.add_option("--counted-by", matrix.ways, "Ways of counting cgroups")
-      ->capture_default_str()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kWayNames), std::end(kWayNames))));
   cli.add_option("--cgroups", matrix.cgroups, "Numbers of counted cgroups")
       ->capture_default_str()
       ->check(CLI::Range(kFewestCgroups, kMaxCgroups));
-  cli.add_option("--ancestors", matrix.ancestors, "Numbers of counted cgroups above the two")
-      ->capture_default_str()
-      ->check(CLI::IsMember({std::size_t{0}, kAncestors}));
   cli.add_option("--events", matrix.events, "What is counted, separated by ','")
       ->delimiter(',')
       ->capture_default_str();
@@ -115,13 +143,8 @@ int run(int argc, char** argv) {
   CLI::Option* rounds = cli.add_option("--rounds", options.rounds, "Rounds")
                             ->capture_default_str()
                             ->check(CLI::Range(1, 100'000));
-  CLI::Option* trips =
-      cli.add_option("--round-trips", options.round_trips, "Round trips of one measurement")
-          ->capture_default_str()
-          ->check(CLI::Range(100, 100'000'000));
   cli.add_flag("--quick", options.quick, "Few and short rounds: to see it work, not for figures")
-      ->excludes(rounds)
-      ->excludes(trips);
+      ->excludes(rounds);
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -132,7 +155,6 @@ int run(int argc, char** argv) {
     options.round_trips = kQuickRoundTrips;
   }
   normalise(options.matrix.cgroups, kMaxCgroups);
-  normalise(options.matrix.ancestors, kAncestors);
   normalise(options.matrix.event_numbers, options.matrix.events.size());
 
   const StopSignals stop;

@@ -32,25 +32,6 @@ collect::PollReport poll_and_wait(collect::Collector& collector) {
   return report.get();
 }
 
-RecordsRead records_of(const collect::PollReport& report) {
-  return {report.switch_records.written, report.switch_records.lost, report.switch_records.skipped};
-}
-
-class OpenCollector final : public OpenCounters {
- public:
-  OpenCollector(std::unique_ptr<collect::Collector> collector, std::size_t descriptors)
-      : collector_(std::move(collector)), descriptors_(descriptors) {}
-
-  std::size_t descriptors() const override { return descriptors_; }
-
-  /// By one more poll, as the workers have read most of them meanwhile.
-  RecordsRead records() override { return records_of(poll_and_wait(*collector_)); }
-
- private:
-  std::unique_ptr<collect::Collector> collector_;
-  std::size_t descriptors_;
-};
-
 Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why) {
   return Error{0,
                "open " + std::to_string(wanted) + " counters: only " + std::to_string(open) +
@@ -72,18 +53,12 @@ Result<plan::LoadedPlan> plan_text(const std::string& configuration, const host:
 
 }  // namespace
 
-Result<std::vector<perf::CounterSpec>> plan_events(const std::string& configuration, Scope scope,
-                                                   const host::HostRoots& roots) {
-  const Result<plan::LoadedPlan> planned = plan_text(configuration, roots);
-  if (!planned) return planned.error();
-  const collect::CountingPlan& counting = planned->plan.counting;
-  std::vector<perf::CounterSpec> events;
-  for (const collect::GroupPlan& group :
-       (scope == Scope::kCpu ? counting.cpu : counting.cgroup).groups) {
-    const auto published = static_cast<std::ptrdiff_t>(group.is_published ? group.estimated() : 0);
-    events.insert(events.end(), group.events.begin(), group.events.begin() + published);
-  }
-  return events;
+OpenCounters::OpenCounters(std::unique_ptr<collect::Collector> collector, std::size_t descriptors)
+    : collector_(std::move(collector)), descriptors_(descriptors) {}
+
+RecordsRead OpenCounters::records() {
+  const auto records = poll_and_wait(*collector_).switch_records;
+  return {records.written, records.lost, records.skipped};
 }
 
 CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots)
@@ -123,7 +98,7 @@ Result<std::unique_ptr<OpenCounters>> CounterSet::open() {
     if (by_records && report.groups_opened == 0 && report.failures.empty()) events_ = open;
     if (open == events_) {
       return std::unique_ptr<OpenCounters>{
-          std::make_unique<OpenCollector>(std::move(counting->collector), open)};
+          std::make_unique<OpenCounters>(std::move(counting->collector), open)};
     }
     if (why.empty() && !report.failures.empty()) {
       why = describe(report.failures.begin()->second.first);

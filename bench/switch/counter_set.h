@@ -1,23 +1,40 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
-#include "base/scope.h"
-#include "bench/switch/open_counters.h"
+#include "collect/collector.h"
 #include "daemon/run/counting_session.h"
 #include "host/roots.h"
-#include "perf/counter_group.h"
 #include "perf/linux_perf_kernel.h"
 
 namespace pex::bench {
 
-/// The events that a configuration has in a scope, without those that this machine does not have.
-Result<std::vector<perf::CounterSpec>> plan_events(const std::string& configuration, Scope scope,
-                                                   const host::HostRoots& roots);
+/// What came of the records of switches.
+struct RecordsRead {
+  std::uint64_t read = 0;
+  std::uint64_t lost = 0;     ///< the ring had no room for them
+  std::uint64_t skipped = 0;  ///< the kernel did not write them
+};
+
+/// Counters that are open for as long as this is kept; none unless some are given.
+class OpenCounters {
+ public:
+  OpenCounters() = default;
+  OpenCounters(std::unique_ptr<collect::Collector> collector, std::size_t descriptors);
+
+  std::size_t descriptors() const { return descriptors_; }
+  /// Of all CPUs, since the counters were opened, by one more poll: the workers have read most of
+  /// them meanwhile.
+  RecordsRead records();
+
+ private:
+  std::unique_ptr<collect::Collector> collector_;
+  std::size_t descriptors_ = 0;
+};
 
 /// What the daemon counts by a configuration, to be opened and closed as often as one likes.
 class CounterSet {

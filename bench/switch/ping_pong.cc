@@ -20,6 +20,10 @@
 namespace pex::bench {
 namespace {
 
+/// Before so many round trips are measured, a half of them is played: the CPU wakes up, and its
+/// caches get used to the counters just opened.
+constexpr std::size_t kWarmUpShare = 2;
+
 struct Order {
   Partner partner{};
   std::size_t round_trips = 0;
@@ -82,7 +86,7 @@ void obey_orders(const UniqueFd& line, const std::array<Opponent, 2>& opponents)
   Order order;
   while (::recv(line.get(), &order, sizeof order, 0) == sizeof order) {
     const Opponent& opponent = opponents[static_cast<std::size_t>(order.partner)];
-    if (!play(opponent, order.round_trips / PingPong::kWarmUpShare)) return;
+    if (!play(opponent, order.round_trips / kWarmUpShare)) return;
     const std::chrono::nanoseconds before = cpu_time_of_both(opponent);
     if (!play(opponent, order.round_trips)) return;
     const std::chrono::nanoseconds used = cpu_time_of_both(opponent) - before;

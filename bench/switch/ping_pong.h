@@ -34,13 +34,6 @@ class PingPong {
   /// not, unlike in the time that passes. Fails with EINTR when a stop signal arrives.
   Result<double> ns_per_switch(Partner partner, std::size_t round_trips, const StopSignals& stop);
 
-  /// The round trips that are played when so many are measured: before them, one of so many round
-  /// trips more. The CPU wakes up, and its caches get used to the counters just opened.
-  static constexpr std::size_t kWarmUpShare = 2;
-  static constexpr std::size_t with_warm_up(std::size_t round_trips) {
-    return round_trips + round_trips / kWarmUpShare;
-  }
-
  private:
   PingPong() = default;
 

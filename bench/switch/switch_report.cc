@@ -77,28 +77,11 @@ Choice counted(Way way, std::size_t events, std::size_t cgroups, std::size_t anc
 std::size_t fewest(const Measured& measured) { return measured.matrix.cgroups.front(); }
 std::size_t most(const Measured& measured) { return measured.matrix.cgroups.back(); }
 
-Choice counted_of_two(Way way, std::size_t events, std::size_t of_the_two) {
-  return {.way = way,
-          .events = events,
-          .cgroups = of_the_two > 0 ? of_the_two : kFewestCgroups,
-          .of_the_two = of_the_two};
-}
-
 constexpr Goal kGoals[] = {
     {"across: added by records / by descriptors", 0.6,
      [](const Measured& measured, std::size_t events) {
        return added_ratio(measured, counted(Way::kRecords, events, fewest(measured)),
                           counted(Way::kDescriptors, events, fewest(measured)));
-     }},
-    {"the same, one of the two counted", 0,
-     [](const Measured& measured, std::size_t events) {
-       return added_ratio(measured, counted_of_two(Way::kRecords, events, 1),
-                          counted_of_two(Way::kDescriptors, events, 1));
-     }},
-    {"the same, other cgroups counted", 0,
-     [](const Measured& measured, std::size_t events) {
-       return added_ratio(measured, counted_of_two(Way::kRecords, events, 0),
-                          counted_of_two(Way::kDescriptors, events, 0));
      }},
     {"the same, with 3 ancestors counted", 0.35,
      [](const Measured& measured, std::size_t events) {
@@ -118,11 +101,6 @@ constexpr Goal kGoals[] = {
     {"the floor: the CPUs alone / nothing", 0,
      [](const Measured& measured, std::size_t events) {
        return within_ratio(measured, counted(Way::kCpus, events, 0));
-     }},
-    {"across: added by records / by BPF", 1.2,
-     [](const Measured& measured, std::size_t events) {
-       return added_ratio(measured, counted(Way::kRecords, events, fewest(measured)),
-                          counted(Way::kBpf, events, fewest(measured)));
      }},
     {"across: added by the CPUs alone / by records", 0,
      [](const Measured& measured, std::size_t events) {

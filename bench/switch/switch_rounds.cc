@@ -99,7 +99,10 @@ Result<RecordsRead> count_records(std::vector<Variant>& variants, PingPong& game
     if (!open) return open.error();
     const Result<Sample> played = play_with_each(game, round_trips, stop);
     if (!played) return played.error();
-    all += (*open)->records();
+    const RecordsRead read = (*open)->records();
+    all.read += read.read;
+    all.lost += read.lost;
+    all.skipped += read.skipped;
   }
   return all;
 }

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "bench/support/stop_signals.h"
 #include "bench/switch/choices.h"
-#include "bench/switch/open_counters.h"
+#include "bench/switch/counter_set.h"
 #include "bench/switch/ping_pong.h"
 
 namespace pex::bench {

@@ -12,7 +12,7 @@
 #include "bench/support/cgroup_tree.h"
 #include "bench/support/cost.h"
 #include "bench/support/stop_signals.h"
-#include "bench/switch/choices.h"
+#include "bench/support/way.h"
 #include "bench/workload/compile_work.h"
 #include "bench/workload/http_servers.h"
 #include "bench/workload/work_rounds.h"
@@ -24,20 +24,17 @@ namespace pex::bench {
 namespace {
 
 struct Options {
-  std::vector<std::string> ways{std::begin(kWayNames), std::end(kWayNames)};
-  std::size_t cgroups = 20;
   std::size_t files = 12;
-  std::size_t kib = 32;
   double seconds = 4;
   std::size_t rounds = 10;
   std::string cpus;
-  std::string daemon = PEX_DAEMON;
   bool quick = false;
 };
 constexpr std::size_t kQuickRounds = 2;
 constexpr std::size_t kQuickFiles = 4;
 constexpr double kQuickSeconds = 0.5;
-constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kCgroups = 20;
+constexpr std::size_t kHashedKiB = 32;  // for each request
 
 /// Removed with all that is in it.
 class WorkDirectory {
@@ -132,24 +129,14 @@ void print_legend(const Options& options, const std::vector<int>& cpus, std::siz
   std::printf(
       "perf_event_exporter %s, %s %s %s, %zu CPUs, work on %s\n\n"
       "Real work in %zu cgroups, while the daemon counts them with the groups of the shipped "
-      "configuration; bpf: while\nthe benchmark's own BPF program counts the same, without anybody "
-      "who reads it. Compiling: g++ -O1 of %zu files, each\nin the next cgroup. Serving: a process "
+      "configuration. Compiling:\ng++ -O1 of %zu files, each in the next cgroup. Serving: a "
+      "process "
       "in each cgroup that hashes %zu KiB for a request, one request under way to\neach, for %.1f "
       "s. Medians of %zu rounds, and ratios to 'nothing' of the same round; the order is random.\n",
       std::string(daemon::kVersion).c_str(), kernel.sysname, kernel.release, kernel.machine, online,
-      host::format_cpu_list(cpus).c_str(), options.cgroups, options.files, options.kib,
-      options.seconds, options.rounds);
+      host::format_cpu_list(cpus).c_str(), kCgroups, options.files, kHashedKiB, options.seconds,
+      options.rounds);
   std::fflush(stdout);
-}
-
-std::vector<Way> chosen_ways(const Options& options, const WorkScene& scene) {
-  std::vector<Way> ways = {Way::kNothing, Way::kNothing};
-  for (const Way way : {Way::kDescriptors, Way::kRecords, Way::kBpf}) {
-    const auto& chosen = options.ways;
-    if (std::find(chosen.begin(), chosen.end(), name_of(way)) == chosen.end()) continue;
-    if (way != Way::kBpf || can_count_by_bpf(scene)) ways.push_back(way);
-  }
-  return ways;
 }
 
 std::vector<std::string> titles_of(const std::vector<Way>& ways) {
@@ -174,25 +161,24 @@ Result<> measure(const Options& options, const StopSignals& stop) {
       options.cpus.empty() ? online : host::parse_cpu_list(options.cpus);
   if (!cpus) return cpus.error();
   const WorkDirectory directory;
-  const Result<CgroupTree> cgroups = CgroupTree::make(roots, options.cgroups);
+  const Result<CgroupTree> cgroups = CgroupTree::make(roots, kCgroups);
   if (!cgroups) return cgroups.error();
   const Result<CompileWork> compiling =
       CompileWork::prepare(directory.name(), options.files, *cgroups, *cpus);
   if (!compiling) return compiling.error();
-  const Result<HttpServers> servers = HttpServers::start(*cgroups, *cpus, options.kib * kKiB);
+  const Result<HttpServers> servers = HttpServers::start(*cgroups, *cpus, kHashedKiB * 1024);
   if (!servers) return servers.error();
 
   print_legend(options, *cpus, online->size());
-  const WorkScene scene{roots,
-                        others(*online, *cpus),
+  const WorkScene scene{others(*online, *cpus),
                         *cgroups,
                         *compiling,
                         *servers,
                         std::chrono::duration<double>{options.seconds},
-                        options.daemon,
+                        PEX_DAEMON,
                         directory.name(),
                         stop};
-  const std::vector<Way> ways = chosen_ways(options, scene);
+  const std::vector<Way> ways = {Way::kNothing, Way::kNothing, Way::kDescriptors, Way::kRecords};
   const auto samples = measure_work(ways, options.rounds, scene);
   if (!samples) return samples.error();
   print_table("compiling", kCompiling, titles_of(ways), *samples);
@@ -202,30 +188,12 @@ Result<> measure(const Options& options, const StopSignals& stop) {
 }
 
 void add_options(CLI::App& cli, Options& options) {
-  cli.add_option("--counted-by", options.ways, "Ways of counting cgroups")
-      ->capture_default_str()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kWayNames), std::end(kWayNames))));
-  cli.add_option("--cgroups", options.cgroups, "Cgroups that the work is spread over")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 200));
-  cli.add_option("--kib", options.kib, "KiB that a server hashes for each request")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100'000));
   cli.add_option("--cpus", options.cpus,
                  "List of the CPUs that compilers and servers run on, and that are counted");
-  cli.add_option("--daemon", options.daemon, "The daemon's program")->capture_default_str();
-  CLI::Option* files = cli.add_option("--files", options.files, "Files that are compiled")
-                           ->capture_default_str()
-                           ->check(CLI::Range(1, 10'000));
-  CLI::Option* seconds = cli.add_option("--seconds", options.seconds, "Seconds of load")
-                             ->capture_default_str()
-                             ->check(CLI::Range(0.1, 3600.0));
   CLI::Option* rounds = cli.add_option("--rounds", options.rounds, "Rounds")
                             ->capture_default_str()
                             ->check(CLI::Range(1, 100'000));
   cli.add_flag("--quick", options.quick, "Few and short rounds: to see it work, not for figures")
-      ->excludes(files)
-      ->excludes(seconds)
       ->excludes(rounds);
 }
 

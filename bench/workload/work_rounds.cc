@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <random>
 #include <string_view>
 
-#include "bench/bpf/bpf_counters.h"
-#include "bench/switch/counter_set.h"
 #include "bench/workload/daemon_process.h"
 #include "config/default_config.h"
 #include "host/cpu_list.h"
@@ -33,11 +30,13 @@ std::string_view shipped_groups() {
   return all.substr(start, all.find("\ncgroups:") + 1 - start);
 }
 
-Result<BpfCounters> open_bpf(const WorkScene& scene) {
-  const Result<std::vector<perf::CounterSpec>> events =
-      plan_events(work_configuration(Way::kDescriptors, scene), Scope::kCgroup, scene.roots);
-  if (!events) return events.error();
-  return BpfCounters::open(scene.roots, *events, 0);
+/// The groups of the shipped configuration, for the cgroups of the work alone.
+std::string work_configuration(Way way, const WorkScene& scene) {
+  std::string text = std::string(shipped_groups()) +
+                     "\ncgroups:\n  source: " + std::string(name_of(way)) + "\n  include: [\"" +
+                     scene.cgroups.glob() + "\"]\n";
+  if (scene.uncounted_cpus.empty()) return text;
+  return text + "cpus:\n  exclude: [\"" + host::format_cpu_list(scene.uncounted_cpus) + "\"]\n";
 }
 
 Result<> sleep_until(Clock::time_point time, const StopSignals& stop) {
@@ -53,12 +52,6 @@ Result<WorkSample> do_work(const WorkScene& scene) {
   const Result<LoadResult> answered = load(scene.servers, scene.load_time, scene.stop);
   if (!answered) return answered.error();
   return WorkSample{*compiling, *answered};
-}
-
-Result<WorkSample> do_work_with_bpf(const WorkScene& scene) {
-  const Result<BpfCounters> open = open_bpf(scene);
-  if (!open) return open.error();
-  return do_work(scene);
 }
 
 Result<WorkSample> do_work_with_daemon(Way way, const WorkScene& scene) {
@@ -82,25 +75,10 @@ Result<WorkSample> do_work_with_daemon(Way way, const WorkScene& scene) {
 
 Result<WorkSample> measure_way(Way way, const WorkScene& scene) {
   if (way == Way::kNothing) return do_work(scene);
-  if (way == Way::kBpf) return do_work_with_bpf(scene);
   return do_work_with_daemon(way, scene);
 }
 
 }  // namespace
-
-std::string work_configuration(Way way, const WorkScene& scene) {
-  std::string text = std::string(shipped_groups()) +
-                     "\ncgroups:\n  source: " + std::string(name_of(way)) + "\n  include: [\"" +
-                     scene.cgroups.glob() + "\"]\n";
-  if (scene.uncounted_cpus.empty()) return text;
-  return text + "cpus:\n  exclude: [\"" + host::format_cpu_list(scene.uncounted_cpus) + "\"]\n";
-}
-
-bool can_count_by_bpf(const WorkScene& scene) {
-  const Result<BpfCounters> open = open_bpf(scene);
-  if (!open) std::printf("left out: bpf: %s\n", describe(open.error()).c_str());
-  return static_cast<bool>(open);
-}
 
 Result<std::vector<std::vector<WorkSample>>> measure_work(const std::vector<Way>& ways,
                                                           std::size_t rounds,

@@ -8,17 +8,15 @@
 #include "base/result.h"
 #include "bench/support/cgroup_tree.h"
 #include "bench/support/stop_signals.h"
-#include "bench/switch/choices.h"
+#include "bench/support/way.h"
 #include "bench/workload/compile_work.h"
 #include "bench/workload/http_load.h"
 #include "bench/workload/http_servers.h"
-#include "host/roots.h"
 
 namespace pex::bench {
 
 /// What is done, and who counts it.
 struct WorkScene {
-  const host::HostRoots& roots;
   std::vector<int> uncounted_cpus;  ///< on which nothing is done
   const CgroupTree& cgroups;
   const CompileWork& compiling;
@@ -36,12 +34,6 @@ struct WorkSample {
   double daemon_cpu_percent = 0;  ///< of one CPU, while both went on; 0 without a daemon
   double cpus_by_records = 0;     ///< that counted by records at the end
 };
-
-/// The groups of the shipped configuration, for the cgroups of the work alone.
-std::string work_configuration(Way way, const WorkScene& scene);
-
-/// Whether BPF can be used here; if not, says why.
-bool can_count_by_bpf(const WorkScene& scene);
 
 /// In each round all ways, in random order: the counters are opened, both kinds of work are done,
 /// and the counters are closed. Returns a row of samples for each way, one of each round.
