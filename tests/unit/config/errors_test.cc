@@ -117,8 +117,8 @@ const std::vector<ErrorRow> kRows = {
     {"TextBehindTheDocument",
      kOneGroup + "...\n"
                  "{}\n",
-     "c.yaml:3:1: this does not belong to anything above. Remedy: correct the "
-     "indentation, or remove it"},
+     "c.yaml:3:1: this does not belong to anything above. Remedy: correct the indentation, or "
+     "remove it"},
     {"ACommaAmongKeys", kOneGroup + ", \n",
      "c.yaml:2:1: not YAML: end of map not found. Remedy: " + kSyntaxRemedy},
     {"ANulByte",
@@ -126,16 +126,13 @@ const std::vector<ErrorRow> kRows = {
                              "ction: 1\n",
                              15),
      "c.yaml:2:6: the control character 0x00. Remedy: remove it; a text file contains none but "
-     "tabs "
-     "and line breaks"},
+     "tabs and line breaks"},
     {"AnEscapeSequence", kOneGroup + "# \x1b[31m\n",
      "c.yaml:2:3: the control character 0x1b. Remedy: remove it; a text file contains none but "
-     "tabs "
-     "and line breaks"},
+     "tabs and line breaks"},
     {"ALoneCarriageReturn", kOneGroup + "cgroups: {max: 1}\x0dlimits: {}\n",
      "c.yaml:2:18: the control character 0x0d. Remedy: remove it; a text file contains none but "
-     "tabs "
-     "and line breaks"},
+     "tabs and line breaks"},
     {"Latin1",
      kOneGroup + "# Gr\xf6\xdf"
                  "e\n",
@@ -165,23 +162,19 @@ const std::vector<ErrorRow> kRows = {
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
      "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, "
-     "cgroups, "
-     "kubernetes, evidence, openmetrics, limits"},
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
      "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, "
-     "openmetrics, "
-     "limits"},
+     "openmetrics, limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
      "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
-     "groups, "
-     "cgroups, kubernetes, evidence, openmetrics, limits"},
+     "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
      "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
-     "groups, "
-     "cgroups, kubernetes, evidence, openmetrics, limits"},
+     "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"
@@ -201,8 +194,7 @@ const std::vector<ErrorRow> kRows = {
      "cgroup]"},
     {"AWrongNameOfAnEventThatIsThereTwice", with_events("[x, {event: x, name: []}]"),
      "c.yaml:1:61: groups[0].events[1].name: found a list where a name is expected. Remedy: write "
-     "a "
-     "name, for example llc_misses"},
+     "a name, for example llc_misses"},
     // Values of the wrong kind.
     {"AListForADuration", kOneGroup + "collection: {interval: [1s]}\n",
      "c.yaml:2:24: collection.interval: found a list where a duration is expected. Remedy: " +
@@ -224,9 +216,9 @@ const std::vector<ErrorRow> kRows = {
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
      "keys here are: name, events, scope, when, optional, cpus, aggregate, weak, pinned, "
-     "exclusive, estimator, duty_cycle, "
-     "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
-     "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
+     "exclusive, estimator, duty_cycle, exclude_user, exclude_kernel, exclude_hypervisor, "
+     "exclude_idle, exclude_host, exclude_guest, inherit; write at least one as 'key: value', or "
+     "remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",
      "c.yaml:1:9: groups: found a map where a list of groups is expected. Remedy: write a list, "
      "for example [{name: core, events: [cycles, instructions], scope: cpu}]"},
@@ -247,8 +239,7 @@ const std::vector<ErrorRow> kRows = {
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
      "nesting, helpers, max, per_cpu, linger, close_after, open_after, source, records_buffer, "
-     "labels, sums, series; write at least one "
-     "as 'key: value', or remove cgroups"},
+     "labels, sums, series; write at least one as 'key: value', or remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
                  "  include:\n"
@@ -273,8 +264,8 @@ const std::vector<ErrorRow> kRows = {
     {"AnAlias",
      kOneGroup + "collection: {interval: &i 1s}\n"
                  "cgroups: {linger: *i}\n",
-     "c.yaml:3:19: cgroups.linger: this is a YAML alias. Remedy: write the value itself; "
-     "aliases are not followed"},
+     "c.yaml:3:19: cgroups.linger: this is a YAML alias. Remedy: write the value itself; aliases "
+     "are not followed"},
     {"ABlock",
      kOneGroup + "collection:\n"
                  "  interval: >-\n"
@@ -363,8 +354,7 @@ const std::vector<ErrorRow> kRows = {
      "100000"},
     {"AWordForANumberOfCounters", kOneGroup + "limits: {max_open_events: many}\n",
      "c.yaml:2:27: limits.max_open_events: 'many' is neither auto nor a number. Remedy: write "
-     "auto, "
-     "or a whole number from 1 to 10000000"},
+     "auto, or a whole number from 1 to 10000000"},
     {"ANegativeNumberOfCounters", kOneGroup + "limits: {max_open_events: -1}\n",
      "c.yaml:2:27: limits.max_open_events: '-1' is negative. Remedy: write auto, or a whole number "
      "from 1 to 10000000, in plain digits"},
@@ -429,12 +419,11 @@ const std::vector<ErrorRow> kRows = {
     {"AnEmptyEvent", "groups: [{name: a, events: [x, ' '], scope: cpu}]\n",
      "c.yaml:1:32: groups[0].events[1]: the event is empty. Remedy: name one, or remove it"},
     {"AnEventTwice", "groups: [{name: a, events: [x, y, x], scope: cpu}]\n",
-     "c.yaml:1:35: groups[0].events[2]: 'x' is repeated, first on line 1 column 29. Remedy: "
-     "remove one of the two"},
+     "c.yaml:1:35: groups[0].events[2]: 'x' is repeated, first on line 1 column 29. Remedy: remove "
+     "one of the two"},
     {"AnEventOfTwoLines", "groups: [{name: a, events: [\"x\\ny\"], scope: cpu}]\n",
      "c.yaml:1:29: groups[0].events[0]: 'x\\ny' contains a control character. Remedy: write an "
-     "event, "
-     "for example cycles"},
+     "event, for example cycles"},
     {"AMisspelledScope", "groups: [{name: a, events: [x], scope: cgroups}]\n",
      "c.yaml:1:40: groups[0].scope: 'cgroups' is not a scope. Remedy: did you mean 'cgroup'?"},
     {"AnUnknownScope", "groups: [{name: a, events: [x], scope: [cpu, core]}]\n",
@@ -626,11 +615,11 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:51: groups[0].when: no condition. Remedy: write one, for example {virtual: false}, "
      "or remove the key"},
     {"AnUnknownCondition", with_keys("when: {arch: x86}"),
-     "c.yaml:1:52: groups[0].when.arch: unknown key. Remedy: the "
-     "keys here are: vendor, cpus, virtual, pmu, kernel"},
+     "c.yaml:1:52: groups[0].when.arch: unknown key. Remedy: the keys here are: vendor, cpus, "
+     "virtual, pmu, kernel"},
     {"AVendorTwice", with_keys("when: {vendor: [ARM, ARM]}"),
-     "c.yaml:1:66: groups[0].when.vendor[1]: 'ARM' is repeated, first on line 1 column "
-     "61. Remedy: remove one of the two"},
+     "c.yaml:1:66: groups[0].when.vendor[1]: 'ARM' is repeated, first on line 1 column 61. Remedy: "
+     "remove one of the two"},
     {"AnEmptyListOfVendors", with_keys("when: {vendor: []}"),
      "c.yaml:1:60: groups[0].when.vendor: a list of 0 vendors. Remedy: list 1 to 16"},
     {"AnEmptyVendor", with_keys("when: {vendor: ''}"),
@@ -648,8 +637,7 @@ const std::vector<ErrorRow> kRows = {
      "false"},
     {"AKernelThatIsNoVersion", with_keys("when: {kernel: 5.x}"),
      "c.yaml:1:60: groups[0].when.kernel: '5.x' is not a version of Linux. Remedy: write the "
-     "oldest "
-     "one with the group, for example 5.13"},
+     "oldest one with the group, for example 5.13"},
     {"AKernelOfFourNumbers", with_keys("when: {kernel: 5.13.1.2}"),
      "c.yaml:1:60: groups[0].when.kernel: '5.13.1.2' is not a version of Linux. Remedy: write the "
      "oldest one with the group, for example 5.13"},
@@ -666,8 +654,7 @@ const std::vector<ErrorRow> kRows = {
      "Remedy: write cpu, core, die, package, numa_node or host"},
     {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
      "c.yaml:1:31: groups[0].aggregate: aggregate applies to scope cpu, which this group does not "
-     "have. "
-     "Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
+     "have. Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
     {"NoForAFlag", with_keys("weak: no"),
      "c.yaml:1:51: groups[0].weak: 'no' is not true or false. Remedy: write true or false"},
     {"AMisspelledFlag", with_keys("exclude_hypervizor: true"),
@@ -700,12 +687,10 @@ const std::vector<ErrorRow> kRows = {
      "reference"},
     {"AnEstimatorOfAPinnedGroup", with_keys("pinned: true, estimator: time"),
      "c.yaml:1:70: groups[0].estimator: a pinned group is never multiplexed, so there is nothing "
-     "to "
-     "estimate. Remedy: remove it, or write 'pinned: false'"},
+     "to estimate. Remedy: remove it, or write 'pinned: false'"},
     {"AnEstimatorBeforeItsGroupIsPinned", with_keys("estimator: reference, pinned: true"),
      "c.yaml:1:56: groups[0].estimator: a pinned group is never multiplexed, so there is nothing "
-     "to "
-     "estimate. Remedy: remove it, or write 'pinned: false'"},
+     "to estimate. Remedy: remove it, or write 'pinned: false'"},
     {"InheritedCounters", with_keys("inherit: true"),
      "c.yaml:1:54: groups[0].inherit: inherit is for the counters of a task, and a CPU or cgroup "
      "counts all its tasks. Remedy: remove it"},
@@ -739,8 +724,8 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:18: cgroups.sums[0]: the sum has no labels. Remedy: add them, for example 'by: "
      "[namespace, container]', or 'by: []' for one sum of all cgroups"},
     {"ASumByOneLabelThatIsNoList", kOneGroup + "cgroups: {sums: [{name: w, by: unit}]}\n",
-     "c.yaml:2:32: cgroups.sums[0].by: found the text 'unit' where a list of labels is "
-     "expected. Remedy: write a list, for example [namespace, container]"},
+     "c.yaml:2:32: cgroups.sums[0].by: found the text 'unit' where a list of labels is expected. "
+     "Remedy: write a list, for example [namespace, container]"},
     {"ANameThatIsNoPartOfAMetric", kOneGroup + "cgroups: {sums: [{name: my-sum, by: [unit]}]}\n",
      "c.yaml:2:25: cgroups.sums[0].name: 'my-sum' is not the name of a sum. Remedy: use 1 to 64 of "
      "a-z, 0-9 and '_', the first a letter"},
@@ -800,14 +785,14 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:19: cgroups.source: 'bpf' is not a source of counts. Remedy: write auto, records or "
      "descriptors"},
     {"ABufferThatIsNoSize", kOneGroup + "cgroups: {records_buffer: plenty}\n",
-     "c.yaml:2:27: cgroups.records_buffer: 'plenty' is not the size of a buffer. Remedy: write "
-     "a power of two, for example 256KiB"},
+     "c.yaml:2:27: cgroups.records_buffer: 'plenty' is not the size of a buffer. Remedy: write a "
+     "power of two, for example 256KiB"},
     {"AnUnknownNesting", kOneGroup + "cgroups: {nesting: v2}\n",
-     "c.yaml:2:20: cgroups.nesting: 'v2' is not a value for nested cgroups. Remedy: write "
-     "leaves or all"},
+     "c.yaml:2:20: cgroups.nesting: 'v2' is not a value for nested cgroups. Remedy: write leaves "
+     "or all"},
     {"AMisspelledNesting", kOneGroup + "cgroups: {nesting: leave}\n",
-     "c.yaml:2:20: cgroups.nesting: 'leave' is not a value for nested cgroups. Remedy: did "
-     "you mean 'leaves'?"},
+     "c.yaml:2:20: cgroups.nesting: 'leave' is not a value for nested cgroups. Remedy: did you "
+     "mean 'leaves'?"},
     {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
      "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},
     {"YesForPerCpu", kOneGroup + "cgroups: {per_cpu: yes}\n",
@@ -824,8 +809,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:19: cgroups.labels: 65 rules. Remedy: list at most 64"},
     {"ARuleWithoutMatch", with_rule("{set: {x: y}}"),
      "c.yaml:2:20: cgroups.labels[0]: the rule has no match. Remedy: add the cgroups it is for, "
-     "for "
-     "example 'match: /system.slice/*'"},
+     "for example 'match: /system.slice/*'"},
     {"ARuleWithoutSet", with_rule("{match: /a}"),
      "c.yaml:2:20: cgroups.labels[0]: the rule sets nothing. Remedy: add labels, for example 'set: "
      "{team: web}'"},
@@ -833,8 +817,8 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:37: cgroups.labels[0].set: found an empty map where a map of labels is expected. "
      "Remedy: write a map, for example {team: web}"},
     {"ARuleThatSetsTooManyLabels",
-     with_rule("{match: /a, set: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x, "
-               "k: x, l: x, m: x, n: x, o: x, p: x, q: x}}"),
+     with_rule("{match: /a, set: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x, k: "
+               "x, l: x, m: x, n: x, o: x, p: x, q: x}}"),
      "c.yaml:2:37: cgroups.labels[0].set: 17 labels in one rule. Remedy: set at most 16; more of "
      "them go into further rules"},
     {"AnUnknownKeyOfARule", with_rule("{match: /a, set: {x: y}, sets: {}}"),
@@ -850,8 +834,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:28: cgroups.labels[0].match: found a list where a path is expected. Remedy: write a "
      "path, for example /system.slice/*.service"},
     {"ALabelWithADash", with_rule("{match: /a, set: {my-team: y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label name. Remedy: use 1 "
-     "to "
+     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label name. Remedy: use 1 to "
      "128 of a-z, A-Z, 0-9 and '_', the first not a digit, and not '__' at the beginning"},
     {"ALabelThatStartsWithADigit", with_rule("{match: /a, set: {2nd: y}}"),
      "c.yaml:2:38: cgroups.labels[0].set.2nd: '2nd' is not a label name. Remedy: use 1 to 128 of "
@@ -861,13 +844,11 @@ const std::vector<ErrorRow> kRows = {
      "for Prometheus. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first not a digit, and "
      "not '__' at the beginning"},
     {"AnEmptyLabel", with_rule("{match: /a, set: {'': y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label name. Remedy: use 1 to 128 of "
-     "a-z, "
+     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label name. Remedy: use 1 to 128 of a-z, "
      "A-Z, 0-9 and '_', the first not a digit, and not '__' at the beginning"},
     {"ALabelOfManyLines", with_rule("{match: /a, set: {\"a\\nb\": y}}"),
      "c.yaml:2:38: cgroups.labels[0].set.'a\\nb': 'a\\nb' contains a control character. Remedy: "
-     "write "
-     "a name, for example team"},
+     "write a name, for example team"},
     {"AListAsALabel", with_rule("{match: /a, set: {[x]: y}}"),
      "c.yaml:2:38: cgroups.labels[0].set: a key that is not a plain word. Remedy: write a map, for "
      "example {team: web}"},
@@ -881,8 +862,7 @@ const std::vector<ErrorRow> kRows = {
      "keep one of the two"},
     {"ALabelWithoutAValue", with_rule("{match: /a, set: {x: }}"),
      "c.yaml:2:38: cgroups.labels[0].set.x: the value is missing. Remedy: write a text, for "
-     "example "
-     "web or $1"},
+     "example web or $1"},
     {"ALabelWithAnEmptyValue", with_rule("{match: /a, set: {x: ''}}"),
      "c.yaml:2:41: cgroups.labels[0].set.x: the value is empty, which sets nothing. Remedy: write "
      "one, or remove the label"},
@@ -891,12 +871,10 @@ const std::vector<ErrorRow> kRows = {
      "256"},
     // Kubernetes.
     {"AnUnknownSourceOfNames", kOneGroup + "kubernetes: {metadata: api}\n",
-     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pod names. Remedy: write none "
-     "or "
+     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pod names. Remedy: write none or "
      "log_links"},
     {"ASourceOfNamesWithADash", kOneGroup + "kubernetes: {metadata: log-links}\n",
-     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pod names. Remedy: did "
-     "you "
+     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pod names. Remedy: did you "
      "mean 'log_links'?"},
     {"ARelativeDirectory", kOneGroup + "kubernetes: {log_links: containers}\n",
      "c.yaml:2:25: kubernetes.log_links: 'containers' does not start with '/'. Remedy: write its "
@@ -1027,10 +1005,9 @@ TEST_F(FileErrorsTest, AnEmptyFileHasNoGroups) {
 TEST_F(FileErrorsTest, AnErrorInAFileNamesItsPath) {
   const std::string path = write(kOneGroup + "collection: {interval: 5}\n");
 
-  EXPECT_THAT(messages(load_file(path)), ElementsAre(path +
-                                                     ":2:24: collection.interval: '5' has no unit. "
-                                                     "Remedy: " +
-                                                     kDurationRemedy));
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre(path + ":2:24: collection.interval: '5' has no unit. Remedy: " +
+                          kDurationRemedy));
 }
 
 TEST_F(FileErrorsTest, AMissingFileIsNamed) {
@@ -1056,18 +1033,17 @@ TEST_F(FileErrorsTest, WithoutAFreeDescriptorTheLimitIsToBeRaised) {
   const Result<Loaded> loaded = load_file(path);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
 
-  EXPECT_THAT(messages(loaded),
-              ElementsAre("read the configuration '" + path +
-                          "': Too many open files (EMFILE). Remedy: raise the limit of open files "
-                          "of this process (ulimit -n)"));
+  EXPECT_THAT(messages(loaded), ElementsAre("read the configuration '" + path +
+                                            "': Too many open files (EMFILE). Remedy: raise the "
+                                            "limit of open files of this process (ulimit -n)"));
 }
 
 TEST_F(FileErrorsTest, ADirectoryIsNamed) {
   const Result<Loaded> loaded = load_file(folder_);
 
-  EXPECT_THAT(messages(loaded), ElementsAre("read the configuration '" + folder_ +
-                                            "': Is a directory (EISDIR). "
-                                            "Remedy: name a file in this directory"));
+  EXPECT_THAT(messages(loaded),
+              ElementsAre("read the configuration '" + folder_ +
+                          "': Is a directory (EISDIR). Remedy: name a file in this directory"));
   EXPECT_EQ(loaded.error().code, EISDIR);
 }
 
@@ -1085,10 +1061,9 @@ TEST_F(FileErrorsTest, AFileOf10MegabytesIsTooLarge) {
 
   const Result<Loaded> loaded = load_file(path);
 
-  EXPECT_THAT(messages(loaded),
-              ElementsAre("read the configuration '" + path +
-                          "': File too large (EFBIG). Remedy: a configuration is 1 MiB at most; "
-                          "is this the right file?"));
+  EXPECT_THAT(messages(loaded), ElementsAre("read the configuration '" + path +
+                                            "': File too large (EFBIG). Remedy: a configuration is "
+                                            "1 MiB at most; is this the right file?"));
   EXPECT_EQ(loaded.error().code, EFBIG);
 }
 
