@@ -239,7 +239,7 @@ class Answers:
     """Each request of health and readiness is answered with 200, in time; and where polls are late,
     the daemon says so (`poll_overruns_total`)."""
 
-    LATEST = 10.0  # seconds, on a machine that may be busy with anything
+    LATEST = 10.0  # seconds in which the daemon and the client could run
     MISSING = 4    # polls that may be due between two scrapes, and not there yet
     BACK = 4       # scrapes: an overrun is counted while a poll runs that is published later
 

@@ -113,6 +113,6 @@ class Probes(Observer):
 
     def look(self):
         for path in self.PATHS:
-            begin = time.monotonic()
+            stopwatch = harness.Stopwatch(self.watched.daemon.pid)
             status = self.watched.daemon.get(path)[0]
-            self.answers.answered(path, status, time.monotonic() - begin)
+            self.answers.answered(path, status, stopwatch.seconds())
