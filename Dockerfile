@@ -14,10 +14,10 @@ ARG VERSION=0.1.0
 FROM ${BASE}${BASE_DIGEST:+@$BASE_DIGEST} AS build
 ENV DEBIAN_FRONTEND=noninteractive
 WORKDIR /source
-COPY packaging/packages/names.sh packaging/packages/build.txt packaging/packages/test.txt \
-  packaging/packages/
+COPY packaging/dependencies/names.sh packaging/dependencies/build.txt packaging/dependencies/test.txt \
+  packaging/dependencies/
 RUN apt-get update \
- && packaging/packages/names.sh build test \
+ && packaging/dependencies/names.sh build test \
   | xargs apt-get install -y --no-install-recommends binutils libcap2-bin \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
@@ -38,7 +38,7 @@ RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
 RUN setcap cap_perfmon=p /image/usr/bin/perf_event_exporter
 # Parts of what it was compiled with are in it: for the bill of materials below.
 COPY packaging/container/sbom.sh packaging/container/
-RUN packaging/packages/names.sh build | xargs packaging/container/sbom.sh list >/built
+RUN packaging/dependencies/names.sh build | xargs packaging/container/sbom.sh list >/built
 
 # The tests of what was built, on what it will run on. TESTS=none leaves them out, TESTS='base_test
 # http_test' is those of some rooms.
@@ -53,12 +53,12 @@ RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
         -R "$(echo $TESTS | sed -e 's/unit_tests/./' -e 's/ /|/g')"; }
 
 FROM ${BASE}${BASE_DIGEST:+@$BASE_DIGEST} AS runtime
-COPY packaging/packages/names.sh packaging/packages/run.txt /tmp/packages/
+COPY packaging/dependencies/names.sh packaging/dependencies/run.txt /tmp/dependencies/
 # Fixes since the day of the base come with it.
 RUN apt-get update \
  && apt-get upgrade -y \
- && /tmp/packages/names.sh run | xargs apt-get install -y --no-install-recommends \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/log/* /tmp/packages
+ && /tmp/dependencies/names.sh run | xargs apt-get install -y --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/log/* /tmp/dependencies
 COPY --from=tested /image /
 
 # The bill of materials, of dpkg's database and of the program as they are in the image.
@@ -66,7 +66,7 @@ FROM runtime AS sbom
 ARG VERSION
 ARG CREATED=
 WORKDIR /sbom
-COPY packaging/container/sbom.sh packaging/packages/names.sh packaging/packages/run.txt ./
+COPY packaging/container/sbom.sh packaging/dependencies/names.sh packaging/dependencies/run.txt ./
 COPY --from=build /built ./
 RUN ./names.sh run >linked \
  && mkdir -p /image/usr/share/doc/perf-event-exporter \

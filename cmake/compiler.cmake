@@ -57,7 +57,7 @@ if(PEX_HARDENING AND NOT PEX_SANITIZERS)
     add_compile_definitions("$<${optimised}:_FORTIFY_SOURCE=2>")
   endif()
   add_link_options("$<${optimised}:-Wl,-z,relro,-z,now,-z,noexecstack>")
-  # Packages depend on what the program uses (packaging/packages/run.txt). Debian's g++ does this by
+  # Packages depend on what the program uses (packaging/dependencies/run.txt). Debian's g++ does this by
   # itself, other compilers do not.
   add_link_options("$<${optimised}:-Wl,--as-needed>")
 endif()

@@ -4,7 +4,7 @@
 #   build-packages.sh BUILD OUT [KIND...]   KIND is deb, rpm or tgz; all of them by default
 #
 # BUILD is the directory of preset release with the program and its manual pages. Needs the packages
-# of packaging/packages/packages.txt. `dpkg-buildpackage`, with packaging/debian as ./debian, compiles
+# of packaging/dependencies/packages.txt. `dpkg-buildpackage`, with packaging/debian as ./debian, compiles
 # by itself.
 set -euo pipefail
 

@@ -147,7 +147,7 @@ def require_engine(*further):
     harness.require_root()
     missing = [program for program in (*PROGRAMS, *further) if not shutil.which(program)]
     harness.require(not missing,
-                    f"{', '.join(missing)} not installed (packaging/packages/image.txt)")
+                    f"{', '.join(missing)} not installed (packaging/dependencies/image.txt)")
     harness.require_mounts()
 
 

@@ -88,7 +88,7 @@ def build_renderer(work):
     if not shutil.which("go") or not all((LIBRARIES / "src/github.com" / each).exists()
                                          for each in needed):
         raise manifests.Missing("there is no Go with Sprig and gojsonschema "
-                                "(packaging/packages/kubernetes.txt)")
+                                "(packaging/dependencies/kubernetes.txt)")
     program = f"{work}/render-chart"
     environment = {**os.environ, "GO111MODULE": "off", "GOPATH": str(LIBRARIES), "GOFLAGS": "",
                    "GOCACHE": f"{work}/go-cache"}

@@ -35,7 +35,7 @@ class GeneratedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if not shutil.which("jsonnet"):
-            raise unittest.SkipTest("jsonnet is not installed (packaging/packages/monitoring.txt)")
+            raise unittest.SkipTest("jsonnet is not installed (packaging/dependencies/monitoring.txt)")
         cls.out = cls.enterClassContext(tempfile.TemporaryDirectory())
         generate(cls.out)
 
@@ -123,7 +123,7 @@ class GeneratedTest(unittest.TestCase):
     def site(self, configuration=ANOTHER):
         """The folder with the rules of a site that has a configuration of its own."""
         if not shutil.which("promtool"):
-            self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
+            self.skipTest("promtool is not installed (packaging/dependencies/clients.txt)")
         out = self.enterContext(tempfile.TemporaryDirectory())
         with open(f"{out}/site.jsonnet", "w", encoding="utf-8") as file:
             file.write(configuration)

@@ -17,7 +17,7 @@ NOTHING = re.compile("instance.*(llc|stalled|hertz|energy|memory|relative_standa
 class RuleCostTest(unittest.TestCase):
     def setUp(self):
         if not shutil.which("prometheus"):
-            self.skipTest("prometheus is not installed (packaging/packages/clients.txt)")
+            self.skipTest("prometheus is not installed (packaging/dependencies/clients.txt)")
 
     def test_all_rules_of_a_fleet_are_evaluated_and_have_results(self):
         with rule_cost.Evaluating("global: {}\n") as prometheus:

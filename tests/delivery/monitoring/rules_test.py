@@ -26,7 +26,7 @@ def outcomes(text):
 class RulesTest(unittest.TestCase):
     def setUp(self):
         if not shutil.which("promtool"):
-            self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
+            self.skipTest("promtool is not installed (packaging/dependencies/clients.txt)")
 
     def test_promtool_takes_the_rules(self):
         checked = mixin.run("promtool", "check", "rules", *mixin.RULE_FILES)

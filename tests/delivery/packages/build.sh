@@ -4,7 +4,7 @@ set -euo pipefail
 
 for program in dpkg-buildpackage dh scdoc rpmbuild cpack fakeroot; do
   if ! command -v "$program" >/dev/null; then
-    echo "SKIPPED: packages: $program is not installed (packaging/packages/packages.txt)"
+    echo "SKIPPED: packages: $program is not installed (packaging/dependencies/packages.txt)"
     exit 77
   fi
 done

@@ -162,7 +162,7 @@ class DebianSourceTest(unittest.TestCase):
         self.assertEqual(re.match(r"perf-event-exporter \((.*?)\)", text)[1], project_version())
 
     def test_what_compiles_the_program_is_a_build_dependency(self):
-        text = (SOURCE / "packaging/packages/build.txt").read_text(encoding="utf-8")
+        text = (SOURCE / "packaging/dependencies/build.txt").read_text(encoding="utf-8")
         compiled_with = set(re.findall(r"^(\S*-dev)\b", text, re.MULTILINE))
 
         wanted = self.dependencies("Source:", "Build-Depends")

@@ -14,7 +14,7 @@ import unittest
 
 SKIPPED = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
-LIST = "packaging/packages/packages.txt and package-tests.txt"
+LIST = "packaging/dependencies/packages.txt and package-tests.txt"
 
 arguments = []
 

@@ -14,8 +14,8 @@ from program import SOURCE, harness, read_text, require
 
 
 def packages_of(name):
-    """The packages that packaging/packages/NAME.txt lists."""
-    return run(f"{SOURCE}/packaging/packages/names.sh", name).split()
+    """The packages that packaging/dependencies/NAME.txt lists."""
+    return run(f"{SOURCE}/packaging/dependencies/names.sh", name).split()
 
 
 def codename():
@@ -40,7 +40,7 @@ def bootstrap(target, packages, *options, **how):
     """Makes a Debian: an archive where `target` ends with .tar, else a directory. mmdebstrap's
     `options` may choose another architecture. Skips where it cannot be fetched, or not be made."""
     harness.require_mounts()
-    require(shutil.which("mmdebstrap"), "mmdebstrap is not installed (packaging/packages/systemd.txt)")
+    require(shutil.which("mmdebstrap"), "mmdebstrap is not installed (packaging/dependencies/systemd.txt)")
     sources = apt_sources()
     require(sources, f"apt of this machine has no source for {codename()}; `apt-get update`?")
     os.makedirs(os.path.dirname(target), exist_ok=True)

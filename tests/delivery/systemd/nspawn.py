@@ -36,7 +36,7 @@ DEADLINE = 60.0  # seconds, to be up or down
 def require_nspawn():
     harness.require_root()
     require(shutil.which("systemd-nspawn"),
-            "systemd-nspawn is not installed (packaging/packages/systemd.txt)")
+            "systemd-nspawn is not installed (packaging/dependencies/systemd.txt)")
     require(harness.v1_mount("perf_event") is None,
             "the controller perf_event is in a hierarchy of version 1 here; machines have version 2")
     harness.require_perfmon_to_matter()

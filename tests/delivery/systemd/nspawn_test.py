@@ -47,7 +47,7 @@ base = None  # the root file system that all machines have in common
 def setUpModule():
     global base
     nspawn.require_nspawn()
-    program.require(shutil.which("curl"), "curl is not installed (packaging/packages/clients.txt)")
+    program.require(shutil.which("curl"), "curl is not installed (packaging/dependencies/clients.txt)")
     packages = [*debian.packages_of("run"), *nspawn.PACKAGES]
     base = debian.root(f"{arguments[0]}/systemd/root", packages, "--variant=minbase")
     nspawn.enter_own_mounts()  # after which names of hosts may no longer be found

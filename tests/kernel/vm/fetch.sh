@@ -2,7 +2,7 @@
 # Fetches packages of Debian for arm64 and unpacks them below a directory. Needs no root, and leaves
 # apt and dpkg of this machine alone: they have an architecture, lists and a cache of their own here.
 #
-#   fetch.sh sysroot DIR            what packaging/packages/vm-sysroot.txt lists, with dependencies
+#   fetch.sh sysroot DIR            what packaging/dependencies/vm-sysroot.txt lists, with dependencies
 #   fetch.sh kernel DIR SERIES [MAX]
 #                                   the newest cloud kernel of SERIES (6.1, 6.12), at most MAX; prints
 #                                   the path of its image. Fails with 3 when there is none.
@@ -72,7 +72,7 @@ index_targets() {  # APT_OPTIONS...
 
 # --- what is fetched ------------------------------------------------------------------------------
 
-list_of_sysroot() { "$root/packaging/packages/names.sh" vm-sysroot; }
+list_of_sysroot() { "$root/packaging/dependencies/names.sh" vm-sysroot; }
 
 fetch_sysroot() {
   local -r stamp=$dir/.holds

@@ -25,13 +25,13 @@ require_programs() {
   local program
   for program in qemu-system-aarch64 aarch64-linux-gnu-g++ aarch64-linux-gnu-readelf apt-get apt-cache \
     dpkg-deb cmake ninja cpio python3; do
-    command -v "$program" >/dev/null || skip "$program is not installed (packaging/packages/vm.txt)"
+    command -v "$program" >/dev/null || skip "$program is not installed (packaging/dependencies/vm.txt)"
   done
 }
 
 fetch() {
   "$root/tests/kernel/vm/fetch.sh" sysroot "$sysroot" ||
-    skip "the packages of packaging/packages/vm-sysroot.txt cannot be fetched"
+    skip "the packages of packaging/dependencies/vm-sysroot.txt cannot be fetched"
   fetch_kernel 6.1 6.1 || skip "no kernel 6.1 can be fetched"
   # Each of these has tests of its own, which skip without it.
   fetch_kernel 6.12 6.12 || true
