@@ -86,7 +86,7 @@ class Span:
 
 
 class BothSourcesTest(unittest.TestCase):
-    SWITCHES, PAGES, CPU_MS = 20_000, 10_000, 200
+    SWITCHES, PAGES, CPU_MS = 5_000, 5_000, 200
     # Seconds: the way from one task to the next is booked on either of them. 210 ns were seen where
     # the machine was busy; each event that somebody else has on the CPU adds to it.
     OF_A_SWITCH = 1e-6
@@ -145,7 +145,7 @@ class BothSourcesTest(unittest.TestCase):
 
 
 class BriefLivesTest(unittest.TestCase):
-    LIVES, PAGES = 200, 50
+    LIVES, PAGES = 100, 50
 
     def live(self, tree):
         """What the kernel charged to all of them. None runs on another CPU."""
