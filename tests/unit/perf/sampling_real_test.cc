@@ -398,7 +398,8 @@ TEST_F(SamplingRealTest, SignalsWhichAddressWasAccessed) {
   const auto possible = open_sampling(kernel_, request, this_thread());
   if (!possible) GTEST_SKIP() << "no breakpoint can be set: " << describe(possible.error());
   watched = 1;
-  if (count_of(*possible) == 0) GTEST_SKIP() << "breakpoints do not fire on this machine: NOT tested";
+  if (count_of(*possible) == 0)
+    GTEST_SKIP() << "breakpoints do not fire on this machine: NOT tested";
   request.disabled = true;
   TrappingEvent event{kernel_, request, this_thread()};
 

@@ -119,8 +119,9 @@ class SwitchRingRealTest : public test::RealEventsTest {
   }
   RingReport drain() { return ring_->drain(done_); }
 
-  /// With a new group each time, until none of its records is missing. What it did is in done_. Fails
-  /// where a busy CPU leaves no room in each attempt; false where the kernel leaves out records.
+  /// With a new group each time, until none of its records is missing. What it did is in done_.
+  /// Fails where a busy CPU leaves no room in each attempt; false where the kernel leaves out
+  /// records.
   bool attempt_until_complete(const std::function<void()>& work) {
     std::optional<std::size_t> before;
     return until_complete([&]() -> test::Disturbance {
