@@ -5,8 +5,7 @@
 #   run.sh [--all | --second] [--changed BASE] [CTEST_ARGS...]
 #
 # --all: both rings. --changed: the tests that the changes since BASE touch (tests/changed.txt).
-# The program is tested while its instrumented form is compiled. Tests that need the machine for
-# themselves come last.
+# While the instrumented form is compiled, those tests run that need the machine for themselves.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,9 +20,9 @@ while (($# > 0)); do
   esac
   shift
 done
-failed=false instrumented='^(docs|e2e|fuzz|real|unit)$' of_ring=(-LE 'second|alone') alone=(-LE second)
-[[ $ring == gate ]] || { export PEX_PROPERTY_SECONDS=20 && of_ring=(-LE alone) alone=(); }
-[[ $ring != second ]] || { instrumented='^unit$' && of_ring+=(-L second) alone=(-L second); }
+failed=false parts='^(docs|e2e|fuzz|unit)$' of_ring=(-LE 'second|alone') alone=(-LE second)
+[[ $ring == gate ]] || { export PEX_PROPERTY_SECONDS=20 && parts='^(docs|e2e|fuzz|real|unit)$' of_ring=(-LE alone) alone=(); }
+[[ $ring != second ]] || { parts='^(real|unit)$' of_ring+=(-L second) alone=(-L second); }
 
 stage() { printf '\n=== [%4d s] %s\n' "$SECONDS" "$*"; }
 
@@ -42,19 +41,20 @@ check() {  # NAME PRESET JOBS CTEST_ARGS...: what is compiled
 rm -rf "$logs" && mkdir -p "$logs"
 stage "release: compile"
 compile release all system_tests
-stage "release: test; asan: compile"
-set -m  # the tests are interrupted as from a terminal
-check release release 4 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" &
-set +m
-compile asan unit_tests system_tests || { kill -INT -- -$!; wait; exit 1; }
-stage "asan: test"
-check asan asan 2 -L "$instrumented" -LE 'second|alone' || failed=true
+stage "asan: compile; release: test what needs the machine for itself"
+compile asan unit_tests system_tests &
+asan=$!
+check alone release 1 -L alone "${alone[@]}" || failed=true
+wait $asan
+stage "release and asan: test"
+check asan asan 2 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 &
+asan=$!
+check release release 3 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" || failed=true
+wait $asan || failed=true
+cat "$logs/asan.log"
 if [[ $ring != gate ]]; then
   stage "tsan: compile and test"  # clang's ends where addresses are spread widely (vm.mmap_rnd_bits)
   compile tsan unit_tests system_tests
   setarch -R bash -c "$(declare -f check); $(declare -p root logs args); check tsan tsan 2" || failed=true
 fi
-wait %1 || failed=true
-stage "release: test what needs the machine for itself"
-check alone release 1 -L alone "${alone[@]}" || failed=true
 python3 "$root/tests/report.py" "$logs"/*.xml && ! $failed
