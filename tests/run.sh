@@ -49,7 +49,7 @@ wait $asan
 stage "release and asan: test"
 check asan asan 2 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 &
 asan=$!
-check release release 3 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" || failed=true
+check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" || failed=true
 wait $asan || failed=true
 cat "$logs/asan.log"
 if [[ $ring != gate ]]; then
