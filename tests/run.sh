@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Compiles and runs tests: the gate, which guards each merge, or the second ring (tests/needs.txt). Called by
-# `./dev test`.
+# Compiles and runs tests: the gate or the second ring (tests/needs.txt). Called by `./dev test`.
 #
 #   run.sh [--all | --second] [--changed BASE] [CTEST_ARGS...]
 #
@@ -38,8 +37,9 @@ check() {  # NAME PRESET JOBS CTEST_ARGS...: what is compiled
     --test-output-size-passed 65536 "${@:4}" ${args[@]+"${args[@]}"})
 }
 
-rm -rf "$logs" && mkdir -p "$logs"
-stage "release: compile"
+rm -rf "$logs" && mkdir -p "$logs" "$root/build/vm"
+((${#args[@]})) || nice flock "$root/build/vm/.lock" "$root/tests/kernel/vm/prepare.sh" vm >"$logs/vm.log" 2>&1 &
+stage "release: compile; vm: fetch what the emulated machines need, and compile"
 compile release all system_tests
 stage "asan: compile; release: test what needs the machine for itself"
 compile asan unit_tests system_tests &
