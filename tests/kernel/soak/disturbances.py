@@ -18,11 +18,10 @@ import threading
 import time
 import traceback
 
+import exposition
 import harness
 import hotplug_test
-import openmetrics
 import perf_events
-import text_format
 import web
 from soak import setting
 
@@ -434,12 +433,12 @@ class Clients(Disturbance):
     def scrape_text(self):
         with self.connect() as client:
             self.ask(client, "Accept-Encoding: gzip")
-            self.judge(text_format.check, self.text_of(client))
+            self.judge(exposition.check_text, self.text_of(client))
 
     def scrape_openmetrics(self):
         with self.connect() as client:
             self.ask(client, f"Accept: {web.OPENMETRICS}")
-            self.judge(openmetrics.check, self.text_of(client))
+            self.judge(exposition.check_openmetrics, self.text_of(client))
 
     def judge(self, check, text):
         if text is not None and (problems := check(text)):
@@ -449,7 +448,7 @@ class Clients(Disturbance):
         with self.connect() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             self.ask(client)
-            self.judge(text_format.check, self.text_of(client, pause=0.01))
+            self.judge(exposition.check_text, self.text_of(client, pause=0.01))
 
     def kill_halfway(self):
         with self.connect() as client:
