@@ -15,7 +15,7 @@ void try_on(perf::PerfKernel& kernel, const Self& self, int cpu, const collect::
             std::size_t buffer_bytes, RecordsTrial& trial) {
   ++trial.cpus;
   const auto recording = collect::SwitchRecording::open(
-      kernel, cpu, {buffer_bytes, collect::kMinRecordsBuffer}, plan, {});
+      kernel, cpu, {buffer_bytes, collect::kMinRecordsBuffer}, plan, [] { return std::nullopt; });
   if (!recording) {
     if (!trial.refused) trial.refused = recording.error();
     return;

@@ -67,6 +67,9 @@ class CounterSource {
   /// Counts and times since the group was opened, for as many events as it was opened with. They
   /// never decrease. `reading` may be reused from any group, to allocate nothing.
   virtual Result<State> read(Handle group, perf::GroupReading& reading) = 0;
+  /// After a read, for how long nothing was counted since the last call, although the target may
+  /// have run: its records were lost. It is in none of the times of the reading.
+  virtual std::chrono::nanoseconds take_lost(Handle) { return {}; }
   /// Fills `groups` with those open ones in cgroups that may have changed since the last call, in
   /// any order: all others are State::kUnchanged, and need not be read. Called in a poll when all
   /// groups are open, before they are read. False if the source does not know, and all are to be

@@ -1,5 +1,7 @@
 #include "collect/cpu_offline.h"
 
+#include <utility>
+
 #include "events/event_table.h"
 
 namespace pex::collect {
@@ -27,7 +29,8 @@ std::optional<nanoseconds> CpuOfflineDetector::detect() {
   const bool was_read = event_ && event_->read(kernel_, reading_);
   if (!event_) {
     open();
-    return {};
+    const std::optional<nanoseconds> offline_at = std::exchange(offline_at_, {});
+    return offline_at ? std::optional(seen_ - *offline_at) : std::nullopt;
   }
   if (!was_read) return {};  // a dead event can be read: something else is wrong
   const nanoseconds passed = begun - seen_;
@@ -45,6 +48,11 @@ std::optional<nanoseconds> CpuOfflineDetector::detect() {
 
 bool CpuOfflineDetector::goes_on_from(nanoseconds enabled) {
   return event_->read(kernel_, reading_) && reading_.time_enabled > enabled;
+}
+
+void CpuOfflineDetector::reset() {
+  event_.reset();
+  offline_at_ = kernel_.now();
 }
 
 void CpuOfflineDetector::open() {

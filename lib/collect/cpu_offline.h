@@ -27,12 +27,13 @@ class CpuOfflineDetector {
   CpuOfflineDetector(perf::PerfKernel& kernel, int cpu);
 
   /// For how long nothing was counted, if the CPU has been offline since the last call: from when
-  /// it went offline until now. Whatever was opened on it before is dead. Only for a CPU that is
-  /// online now. If the event cannot be opened nothing else can, and the result is nothing.
+  /// it went offline, or was last known to be (reset()), until now. Whatever was opened on it
+  /// before is dead. Only for a CPU that is online now. If the event cannot be opened nothing else
+  /// can, and the result is nothing.
   std::optional<std::chrono::nanoseconds> detect();
 
-  /// The CPU is offline: the next call restarts.
-  void reset() { event_.reset(); }
+  /// The CPU is offline: the next call of detect() restarts.
+  void reset();
 
   bool is_open() const { return event_.has_value(); }
 
@@ -43,9 +44,10 @@ class CpuOfflineDetector {
   perf::PerfKernel& kernel_;
   int cpu_;
   std::optional<perf::CounterGroup> event_;
-  perf::GroupReading reading_;          ///< used again, to allocate nothing
-  std::chrono::nanoseconds enabled_{};  ///< when its time was last seen to advance
-  std::chrono::nanoseconds seen_{};     ///< by PerfKernel::now(), just after that
+  perf::GroupReading reading_;                          ///< used again, to allocate nothing
+  std::chrono::nanoseconds enabled_{};                  ///< when its time was last seen to advance
+  std::chrono::nanoseconds seen_{};                     ///< by PerfKernel::now(), just after that
+  std::optional<std::chrono::nanoseconds> offline_at_;  ///< the last reset()
 };
 
 }  // namespace pex::collect

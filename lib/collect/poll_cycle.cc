@@ -49,7 +49,7 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
   if (plan.auxiliary.always_on) {
     const TargetGroups& clock = groups[*plan.auxiliary.always_on];
     if (clock.is_open(target) && clock.was_read(target)) {
-      read.clock = clock.totals().times(target).enabled;
+      read.clock = clock.measured_time(target);
       read.clock_counted = std::chrono::nanoseconds{clock.totals().total(target, 0).value};
     }
   }
@@ -57,9 +57,8 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
     const TargetGroups& reference = groups[at->group];
     if (reference.is_open(target) && reference.was_read(target) &&
         at->event < reference.open_events(target)) {
-      const GroupTimes& times = reference.totals().times(target);
       read.reference = {reference.totals().total(target, at->event).value,
-                        times.enabled - times.unmeasured};
+                        reference.measured_time(target)};
     }
   }
   return read;
@@ -203,6 +202,7 @@ PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& 
                                         const EventModels& models) {
   Outcome outcome;
   opens_again_ = source_->begin_poll(*targets);
+  was_online_ = online_;
   align_to(targets, outcome.feedback);
   detect_cpu_offline(outcome.report);
   if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
@@ -276,6 +276,7 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
     return is_last ? group.lost_its_counts(target, read)
                    : group.missed_its_place(target, read, report);
   }
+  group.add_lost(target, group.take_lost(target));
   if (reading_.unreadable.any()) report_unreadable(group, target, report);
   if (is_of_cpu && !is_last) {
     const auto standstill = group.find_standstill(target, reading_, begun, source_->now());
@@ -340,12 +341,17 @@ void PollCycle::detect_cpu_offline(PollReport& report) {
   report.now.open_events += source_->own_events();
 }
 
-/// The tasks of a cgroup used an unknown part of that time, so nothing is accounted for it.
+/// Any cgroup may have run until the CPU went, and since it is back.
 void PollCycle::account_cpu_offline(PollReport& report) {
   if (!offline_for_) return;
-  for (TargetGroups& group : cpu_scope_.groups) {
-    if (group.is_wanted(0)) group.add_unmeasured(0, *offline_for_);
-  }
+  each_target([&](Scope& scope, std::size_t target) {
+    for (TargetGroups& group : scope.groups) {
+      if (!group.is_wanted(target)) continue;
+      is_of_cpu(scope) ? group.add_unmeasured(target, *offline_for_)
+                       : group.add_lost(target, *offline_for_);
+    }
+  });
+  if (!was_online_) return;  // as the list of CPUs said
   const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*offline_for_);
   report.add_failure("absence of a CPU",
                      Error{0,
@@ -500,7 +506,7 @@ std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope
   if (clock.is_open(target)) {
     collect_in_addition(scope, target, *always_on, Reading::kOneOfMany, models, report);
   }
-  return clock.totals().times(target).enabled;
+  return clock.measured_time(target);
 }
 
 }  // namespace pex::collect

@@ -188,6 +188,7 @@ class PollCycle {
   bool is_paused_ = false;
   bool has_missed_targets_ = false;
   bool online_ = false;
+  bool was_online_ = false;   ///< in the round before
   bool opens_again_ = false;  ///< the source counts in another way from this round on
   std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call
 };

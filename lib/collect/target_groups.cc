@@ -386,6 +386,12 @@ void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds>
   changed_.add(target);
 }
 
+void TargetGroups::add_lost(std::size_t target, nanoseconds time) {
+  if (time.count() <= 0) return;
+  totals_.add_lost(target, time);
+  changed_.add(target);
+}
+
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
 /// of another PMU activates the context, only theirs still stands still.
 std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,

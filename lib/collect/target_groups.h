@@ -161,6 +161,19 @@ class TargetGroups {
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
 
+  /// Adds time in which the target may have run, and nothing was counted: take_lost(), after a
+  /// read(), if it is the source that lost it.
+  void add_lost(std::size_t target, std::chrono::nanoseconds time);
+  std::chrono::nanoseconds take_lost(std::size_t target) {
+    return source_->take_lost(slots_[target].handle);
+  }
+
+  /// The time of what was counted at the target: enabled, and not unmeasured.
+  std::chrono::nanoseconds measured_time(std::size_t target) const {
+    const GroupTimes& times = totals_.times(target);
+    return times.enabled - times.unmeasured;
+  }
+
   /// Adds time that the target was enabled, if that is known, and nothing of it was counted.
   void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted);
 

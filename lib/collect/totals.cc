@@ -81,10 +81,14 @@ void GroupTotals::add_exact(std::size_t target, std::chrono::nanoseconds enabled
 }
 
 void GroupTotals::add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted) {
-  GroupTimes& times = times_[target];
-  times.enabled = saturating_sum(times.enabled, wanted);
-  times.unmeasured = saturating_sum(times.unmeasured, wanted);
+  add_lost(target, wanted);
   seen_[target].wanted = true;
+}
+
+void GroupTotals::add_lost(std::size_t target, std::chrono::nanoseconds time) {
+  GroupTimes& times = times_[target];
+  times.enabled = saturating_sum(times.enabled, time);
+  times.unmeasured = saturating_sum(times.unmeasured, time);
 }
 
 void GroupTotals::discard_pending(std::size_t target, std::chrono::nanoseconds open) {

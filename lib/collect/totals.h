@@ -69,6 +69,9 @@ class GroupTotals {
   /// The group was enabled without the PMU for `wanted`: that time has no value.
   void add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted);
 
+  /// The target may have run for this time, and nothing was counted.
+  void add_lost(std::size_t target, std::chrono::nanoseconds time);
+
   /// Accounts time enabled in an interval that will never get a value.
   void discard_pending(std::size_t target, std::chrono::nanoseconds open);
 

@@ -96,8 +96,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "`outcome`: read, lost, skipped",
      "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
      "write the record. What happened between the records around such a gap is counted for no "
-     "cgroup. Its time is enabled and not running, and counts for it are estimated from recent "
-     "rates."},
+     "cgroup. For each cgroup of that CPU its time is enabled and unmeasured."},
     {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
      "`result`: equal, different, inconclusive",
      "Once a minute, a busy cgroup on each CPU is also counted by file descriptors, and the "

@@ -38,9 +38,9 @@ SamplingRequest software_event(std::uint64_t config) {
 
 /// The owner of the ring. The kernel wakes up its reader when half of the ring is full, whatever
 /// its size: no watermark is set.
-SamplingRequest ring_owner() {
+SamplingRequest ring_owner(bool reports_cgroups) {
   SamplingRequest request = software_event(PERF_COUNT_SW_DUMMY);
-  request.cgroup = true;
+  request.cgroup = reports_cgroups;
   request.disabled = false;
   return request;
 }
@@ -141,8 +141,9 @@ Result<std::optional<ReadAlone>> read_alone(PerfKernel& kernel, const ReadLayout
 
 std::string_view name_of(SwitchLeader leader) { return entry_of(leader).name; }
 
-Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size) {
-  Result<OpenCounter> owner = open_sampling(kernel, ring_owner(), whole_cpu(cpu));
+Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size,
+                                    bool reports_cgroups) {
+  Result<OpenCounter> owner = open_sampling(kernel, ring_owner(reports_cgroups), whole_cpu(cpu));
   if (!owner) return with_attempt(owner.error(), "open the event of a ring " + on_cpu(cpu));
   const Result<SwitchLeader> leader = find_leader(kernel, cpu);
   if (!leader) return leader.error();

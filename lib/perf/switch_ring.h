@@ -69,14 +69,15 @@ struct Loss {
 /// switch between two cgroups: exact counts of all cgroups, with descriptors for none of them.
 ///
 /// The ring belongs to an event of its own, which always runs (so that the kernel's context of the
-/// CPU is active, see CounterGroup::open) and reports new cgroups. The groups run from add_group()
-/// to remove_group(), and are never pinned or exclusive.
+/// CPU is active, see CounterGroup::open). It reports new cgroups, or not: as their records have a
+/// path of up to 4 KiB, many of them would leave no room for others. The groups run from
+/// add_group() to remove_group(), and are never pinned or exclusive.
 ///
 /// For one thread at a time, best on its CPU. Once the CPU has been offline, the kernel writes
 /// nothing any more, and read() fails: the ring is to be closed as a whole and opened again.
 ///
 /// Example:
-///   Result<SwitchRing> ring = SwitchRing::open(kernel, cpu, {256 * 1024, 16 * 1024});
+///   Result<SwitchRing> ring = SwitchRing::open(kernel, cpu, {256 * 1024, 16 * 1024}, true);
 ///   const auto group = ring->add_group(kernel, events);
 ///   work();
 ///   struct Visitor {
@@ -90,7 +91,7 @@ class SwitchRing {
  public:
   /// A ring of `size.wanted` bytes, or less, as RingBuffer::open says; its errors include EPERM
   /// where no more memory can be locked. Also finds the event that leads: EINVAL before Linux 5.7.
-  static Result<SwitchRing> open(PerfKernel& kernel, int cpu, RingSize size);
+  static Result<SwitchRing> open(PerfKernel& kernel, int cpu, RingSize size, bool reports_cgroups);
 
   SwitchRing(SwitchRing&&) = default;
   /// The groups are closed before the ring, and the ring before its event, so that the kernel never

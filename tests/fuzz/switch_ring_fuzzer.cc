@@ -33,7 +33,7 @@ constexpr std::uint64_t kIdOfTarget = 7;
 class Recording {
  public:
   Recording() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
-    auto ring = SwitchRing::open(kernel_, 3, {page_, page_});
+    auto ring = SwitchRing::open(kernel_, 3, {page_, page_}, true);
     require(ring.has_value());
     ring_.emplace(*std::move(ring));
     const pex::perf::CounterSpec event{

@@ -1,7 +1,8 @@
-"""Cgroups counted by records of the switches between them, against those counted by descriptors.
+"""Cgroups counted by records of the switches between them, against those counted by descriptors, and
+against what processes know of themselves.
 
 Some virtual machines do not write all records, and on a busy machine there may be no room for some. The
-events around a missing one are estimated, so a test that compares exactly begins again.
+events around a missing one are not counted, so a test that compares exactly begins again.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -243,6 +245,80 @@ class MoveTest(unittest.TestCase):
                 after = daemon.scrape_after_polls()
             check_records(before, after)
             return [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
+
+
+class ReaderAwayTest(unittest.TestCase):
+    """The exporter does not run, while a tenant switches so often that the buffer is full at once. What
+    is missing then is nobody else's, and within the time that is said to be unmeasured."""
+
+    AWAY = (1.5, 3, 8)  # seconds
+    OF_A_COUNT = 0.02
+    PAIR = """
+import os
+(mine, theirs), (others, ours) = os.pipe(), os.pipe()
+if os.fork():
+    while os.write(theirs, b"x"): os.read(others, 1)
+while os.read(mine, 1): os.write(ours, b"x")
+"""
+
+    def pair(self, tree, cgroup):
+        """Two processes that pass a byte over pipes: each pass is a switch. The other cgroup is nested,
+        as a switch within one writes no record."""
+        def prepare():
+            tree.join(cgroup)
+            os.sched_setaffinity(0, {CPU})
+
+        script = self.PAIR.replace("if os.fork():", "\n".join([
+            "parent = os.fork()", f"if not parent: open('{tree.mount}{cgroup}/other/cgroup.procs', 'w')"
+            ".write('0')", "if parent:"]))
+        return harness.Process([sys.executable, "-S", "-c", script], preexec_fn=prepare,
+                               start_new_session=True)
+
+    def test_what_is_missing_is_nobody_elses_and_said_to_be_unmeasured(self):
+        for source in ("records", "auto"):
+            for away in self.AWAY:
+                with self.subTest(source=source, away=away):
+                    self.compare(source, away)
+
+    def compare(self, source, away):
+        with contextlib.ExitStack() as stack:
+            tree = stack.enter_context(harness.CgroupTree("away"))
+            tenant, *victims = [tree.make(name) for name in ("tenant", "a", "b", "c", "d")]
+            tree.make("tenant/other")
+            daemon = stack.enter_context(harness.Daemon(config_of(tree, source)))
+            counted = count_by_records(daemon)
+            works = [stack.enter_context(self.touching(tree, cgroup)) for cgroup in victims]
+            pair = stack.enter_context(self.pair(tree, tenant))
+            stack.callback(lambda: os.killpg(pair.pid, signal.SIGKILL))
+            time.sleep(1)
+            daemon.send(signal.SIGSTOP)
+            time.sleep(away)
+            daemon.send(signal.SIGCONT)
+            time.sleep(1)
+            os.killpg(pair.pid, signal.SIGSTOP)
+            for work in works:
+                work.stop()
+            true = [work.minor_faults() for work in works]
+            after = daemon.scrape_after_polls(3)
+        self.assertGreater(after.records("lost") - counted.records("lost"), 0)
+        for cgroup, faults in zip(victims, true):
+            self.check(Span(counted, after), cgroup, faults)
+
+    def check(self, span, cgroup, true):
+        value = span.of_cgroup("minor_faults", cgroup)
+        enabled, running = (span.grown(f"perf_group_{name}_seconds_total", group="software", cgroup=cgroup)
+                            for name in ("enabled", "running"))
+        covered = value * enabled / running
+        print(f"\n{cgroup}: {value:.0f} of {true} page faults, {running:.3f} of {enabled:.3f} s")
+        self.assertLessEqual(value, true * (1 + self.OF_A_COUNT))
+        self.assertGreaterEqual(covered, true * (1 - self.OF_A_COUNT))
+
+    @staticmethod
+    def touching(tree, cgroup):
+        """On CPU; its page faults before it is in the cgroup are few."""
+        work = harness.touches_pages(tree, cgroup)
+        os.sched_setaffinity(work.pid, {CPU})
+        return work
 
 
 class Increase(harness.Falls):

@@ -20,13 +20,6 @@ std::uint64_t to_words(nanoseconds time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
 }
 
-/// The part `share` of a time, from 0 to 1; it never falls as the share grows.
-nanoseconds part(nanoseconds time, double share) {
-  const double exact = static_cast<double>(time.count()) * share;
-  if (exact >= static_cast<double>(time.count())) return time;
-  return nanoseconds{static_cast<std::int64_t>(exact)};
-}
-
 }  // namespace
 
 // --- groups and names ---------------------------------------------------------------------------
@@ -90,7 +83,7 @@ CgroupSums::Target CgroupSums::open_first(const std::shared_ptr<const cgroup::Cg
   opened.opened_in = batch_;
   sums_.clear(target);
   for (std::size_t group = 0; group < sums_.groups(); ++group) {
-    reader(target, group) = {.enabled_before = 0, .read_at = opened.changes};
+    reader(target, group) = new_reader(target, 0);
   }
   mark_changed(target);
   is_settled_ = false;
@@ -101,8 +94,7 @@ CgroupSums::Target CgroupSums::open_first(const std::shared_ptr<const cgroup::Cg
 void CgroupSums::restart(Target target, std::size_t group) {
   if (!sums_.has_group(group)) return;
   sums_.clear(target, group);
-  reader(target, group) = {.enabled_before = sums_.enabled(target),
-                           .read_at = targets_[target].changes};
+  reader(target, group) = new_reader(target, sums_.enabled(target));
   mark_changed(target);
 }
 
@@ -123,7 +115,9 @@ void CgroupSums::mark_changed(Target target) {
 
 bool CgroupSums::has_changed(Target target, std::size_t group) {
   if (!is_settled_) settle();
-  return sums_.has_group(group) && reader(target, group).read_at != targets_[target].changes;
+  if (!sums_.has_group(group)) return false;
+  const Reader& of = reader(target, group);
+  return of.read_at != targets_[target].changes || of.lost_then != lost_;
 }
 
 void CgroupSums::read(Target target, std::size_t group, perf::GroupReading& reading) {
@@ -145,8 +139,16 @@ void CgroupSums::look(Target target, std::size_t group, perf::GroupReading& read
   reading.counts.assign(counts.begin(), counts.end());
 }
 
+nanoseconds CgroupSums::take_lost(Target target, std::size_t group) {
+  return lost_ - std::exchange(reader(target, group).lost_then, lost_);
+}
+
 void CgroupSums::take_changed(std::vector<Target>& changed) {
   if (!is_settled_) settle();
+  for (Target target = kNone + 1; target < targets_.size() && !is_lost_listed_; ++target) {
+    if (targets_[target].cgroup) mark_changed(target);
+  }
+  is_lost_listed_ = true;
   changed.clear();
   for (const Target target : changed_) {
     targets_[target].is_listed = false;
@@ -181,8 +183,6 @@ CgroupSums::Entry& CgroupSums::seen(std::uint64_t id) {
   if (entry.last_poll != poll_) {
     if (is_forgotten(entry)) entry = new_entry(id);
     entry.last_poll = poll_;
-    entry.in_poll = {};
-    ran_.push_back(id);
   }
   if (is_outdated(entry)) find_place(entry);
   return entry;
@@ -249,22 +249,6 @@ void CgroupSums::each_target(const Entry& entry, Step step) {
   }
 }
 
-void CgroupSums::add_time(std::uint64_t id, nanoseconds enabled) {
-  Entry& entry = seen(id);
-  if (enabled.count() <= 0) return;
-  const std::uint64_t time = to_words(enabled);
-  entry.in_poll.time = saturating_sum(entry.in_poll.time, time);
-  each_target(entry, [&](Target target) {
-    sums_.add_time(target, time);
-    mark_changed(target);
-  });
-  if (keeps_pending(entry)) {
-    pending_.add_time(entry.row, time);
-  } else if (lacks_its_name(entry)) {
-    unnamed_.time = saturating_sum(unnamed_.time, enabled);
-  }
-}
-
 void CgroupSums::add_counts(std::size_t group, std::uint64_t id, nanoseconds running,
                             std::span<const std::uint64_t> counts) {
   Entry& entry = seen(id);
@@ -281,8 +265,6 @@ void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, n
   Entry& entry = seen(id);
   const std::uint64_t time = to_words(enabled);
   const std::uint64_t counted_for = to_words(running);
-  entry.in_poll.time = saturating_sum(entry.in_poll.time, time);
-  ++entry.in_poll.intervals;
   each_target(entry, [&](Target target) {
     sums_.add_time(target, time);
     sums_.add_counts(target, group, counted_for, counts);
@@ -296,22 +278,10 @@ void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, n
   }
 }
 
-nanoseconds CgroupSums::share(nanoseconds enabled, std::uint64_t intervals) {
-  if (ran_.empty() || enabled.count() <= 0) return enabled;
-  std::vector<RecordedRuns> runs;
-  runs.reserve(ran_.size());
-  for (const std::uint64_t id : ran_) runs.push_back(ids_.find(id)->in_poll);
-  const std::vector<double> shares = lost_shares(runs, to_words(enabled), intervals);
-  double passed = 0;
-  nanoseconds given{};
-  for (std::size_t cgroup = 0; cgroup < ran_.size(); ++cgroup) {
-    passed += shares[cgroup];
-    const bool is_last = cgroup + 1 == ran_.size();
-    const nanoseconds up_to = is_last ? enabled : part(enabled, passed);
-    add_time(ran_[cgroup], up_to - given);
-    given = up_to;
-  }
-  return {};
+void CgroupSums::lose(nanoseconds time) {
+  if (time.count() <= 0) return;
+  lost_ = saturating_sum(lost_, time);
+  is_lost_listed_ = false;
 }
 
 // --- pending ------------------------------------------------------------------------------------
@@ -378,7 +348,6 @@ void CgroupSums::end_poll(nanoseconds now) {
   const nanoseconds passed = now - std::exchange(polled_at_, now);
   waited_ += std::clamp(passed, nanoseconds{0}, kMaxTimeUnnamed / kMinPollsUnnamed);
   drop_old();
-  ran_.clear();
   ++poll_;
   if (poll_ % kPollsRemembered != 0) return;
   ids_.keep_if([this](const Entry& entry) { return !is_forgotten(entry); });

@@ -12,7 +12,6 @@
 
 #include "cgroup/cgroup.h"
 #include "collect/records/id_table.h"
-#include "collect/records/lost_shares.h"
 #include "collect/records/sum_rows.h"
 #include "collect/records/target_tree.h"
 #include "perf/group_reading.h"
@@ -42,6 +41,9 @@ inline constexpr std::uint64_t kRootOfAll = 1;
 ///
 /// Once named, the increments pending are added to all its targets; later, to those that were
 /// opened since. Nothing is added twice.
+///
+/// Time that is known to be nobody's may be any cgroup's: for each target it is time in which it
+/// may have run, and nothing was counted.
 ///
 /// Takes a constant time for each increment and target above it. Not thread-safe.
 class CgroupSums {
@@ -92,34 +94,33 @@ class CgroupSums {
   /// One group of it; the last one closes the target.
   void close(Target target);
 
-  /// Whether anything was added since the last read of this group, or it was not read yet.
+  /// Whether anything was added since the last read of this group, or lost since the last
+  /// take_lost(), or it was not read yet.
   bool has_changed(Target target, std::size_t group);
   /// Counts and times of a group of the target, as a descriptor returns them, since it was opened.
   /// They never fall, and `time_running` is at most `time_enabled`.
   void read(Target target, std::size_t group, perf::GroupReading& reading);
   /// The same, and has_changed() stays as it is.
   void look(Target target, std::size_t group, perf::GroupReading& reading);
+  /// What was lost since the last call, or since the group was opened there.
+  std::chrono::nanoseconds take_lost(Target target, std::size_t group);
   /// That an open target was opened for.
   const std::shared_ptr<const cgroup::Cgroup>& cgroup_of(Target target) const {
     return targets_[target].cgroup;
   }
-  /// The open targets that were opened, or to which anything was added, since the last call. In no
-  /// order, each once.
+  /// The open targets that were opened, or to which anything was added, since the last call; all of
+  /// them if anything was lost. In no order, each once.
   void take_changed(std::vector<Target>& changed);
 
-  /// The cgroup ran, for an unknown time.
-  void saw(std::uint64_t id) { (void)seen(id); }
-  /// It ran for this time, which is the time enabled of all groups.
-  void add_time(std::uint64_t id, std::chrono::nanoseconds enabled);
-  /// And meanwhile the group had the PMU for the time `running`, and counted.
-  void add_counts(std::size_t group, std::uint64_t id, std::chrono::nanoseconds running,
-                  std::span<const std::uint64_t> counts);
-  /// Both, for the price of one.
+  /// The cgroup ran for the time `enabled`, which is that of all groups. Meanwhile this one had the
+  /// PMU for the time `running`, and counted.
   void add(std::size_t group, std::uint64_t id, std::chrono::nanoseconds enabled,
            std::chrono::nanoseconds running, std::span<const std::uint64_t> counts);
-  /// Divides a time of so many intervals, of which there are no records, among the cgroups that ran
-  /// in this poll (lost_shares()). Returns what is left: all of it if none ran, else nothing.
-  std::chrono::nanoseconds share(std::chrono::nanoseconds enabled, std::uint64_t intervals);
+  /// And another one.
+  void add_counts(std::size_t group, std::uint64_t id, std::chrono::nanoseconds running,
+                  std::span<const std::uint64_t> counts);
+  /// Nobody knows who ran for this time.
+  void lose(std::chrono::nanoseconds time);
 
   /// Called at each poll once, after all that happened up to then was added. `now` never falls.
   void end_poll(std::chrono::nanoseconds now);
@@ -141,7 +142,6 @@ class CgroupSums {
   /// outdated: of an unnamed one while no names have come, else while its place in the tree is.
   struct Entry {
     std::uint64_t id = 0;
-    RecordedRuns in_poll{};
     TargetTree::Nearest nearest{};  ///< the nearest target; if it is unnamed, that of the names
     Target own = kNone;             ///< the target that was opened for it
     std::uint32_t last_poll = 0;    ///< in which it ran
@@ -162,8 +162,9 @@ class CgroupSums {
   };
   /// One group of a target.
   struct Reader {
-    std::uint64_t enabled_before = 0;  ///< when the group was opened there, ns
-    std::uint32_t read_at = 0;         ///< OpenTarget::changes at the last read
+    std::uint64_t enabled_before = 0;      ///< when the group was opened there, ns
+    std::chrono::nanoseconds lost_then{};  ///< lost_ at the last take_lost()
+    std::uint32_t read_at = 0;             ///< OpenTarget::changes at the last read
   };
 
   /// Like one that is forgotten, until it is seen.
@@ -194,6 +195,9 @@ class CgroupSums {
   bool is_new(Target target) const { return targets_[target].opened_in == batch_; }
   Target open_first(const std::shared_ptr<const cgroup::Cgroup>& cgroup);
   void restart(Target target, std::size_t group);
+  Reader new_reader(Target target, std::uint64_t enabled_before) const {
+    return {enabled_before, lost_, targets_[target].changes};
+  }
   void mark_changed(Target target);
   Reader& reader(Target target, std::size_t group) {
     return readers_[target * sums_.groups() + group];
@@ -222,7 +226,8 @@ class CgroupSums {
   std::uint32_t poll_ = 1;
   std::chrono::nanoseconds polled_at_;
   std::chrono::nanoseconds waited_{};  ///< for names, at most a part of kMaxTimeUnnamed in a poll
-  std::vector<std::uint64_t> ran_;     ///< ids seen in this poll, each once
+  std::chrono::nanoseconds lost_{};    ///< since the start
+  bool is_lost_listed_ = true;         ///< in changed_
   Unnamed unnamed_;
 };
 

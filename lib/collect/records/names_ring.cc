@@ -27,7 +27,7 @@ void NamesRing::follow(bool is_needed) {
   }
   if (ring_ || (refused_at_ && kernel_->now() - *refused_at_ < kTriesAgain)) return;
   Result<perf::SwitchRing> opened =
-      perf::SwitchRing::open(*kernel_, cpu_, {kMinRecordsBuffer, kMinRecordsBuffer});
+      perf::SwitchRing::open(*kernel_, cpu_, {kMinRecordsBuffer, kMinRecordsBuffer}, true);
   refused_at_ = opened ? std::nullopt : std::optional(kernel_->now());
   if (opened) ring_.emplace(std::move(*opened));
 }

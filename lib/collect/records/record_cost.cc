@@ -60,7 +60,7 @@ bool has_counts_of(const GroupPlan& recorded, const GroupPlan& group) {
 /// On each CPU that counts by records, the groups that are recorded once, with their leaders, and
 /// nothing for those of scope cpu that are the same; for the ring, and for a base without events;
 /// one group for the check; the other groups for all cgroups. On the other CPUs, all groups for all
-/// cgroups, and a ring for names.
+/// cgroups. On all of them, a ring for names.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
   if (plan.cgroup.empty()) return descriptors;
@@ -76,7 +76,7 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::
   cost.cpus +=
       share_of(once.cgroup, recorded, online) +
       (kRingAndBase + in_records.cgroup.groups.size() + events_of_check(in_records)) * recorded;
-  if (recorded > 0) cost.cpus += share;
+  if (recorded > 0) cost.cpus += online;
   cost.cgroup =
       share_of(descriptors.cgroup, share, online) + share_of(always.cgroup, recorded, online);
   cost.cgroup_on_a_cpu = share == 0 ? always.cgroup_on_a_cpu : descriptors.cgroup_on_a_cpu;

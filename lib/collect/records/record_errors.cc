@@ -29,7 +29,7 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu) + ", and so not of " + measured(poll.skipped_time) + " of " +
+                   on_cpu(cpu) + ": nothing is known of " + measured(poll.lost_time) + " of " +
                    measured(poll.time),
                "none: this kernel, or the hypervisor, does not report all switches; set "
                "'cgroups: {source: descriptors}' to not try records"};
@@ -40,15 +40,17 @@ Error records_lost(std::uint64_t lost, int cpu) {
                std::to_string(lost) + " records of switches between cgroups were lost" +
                    on_cpu(cpu) +
                    ", because the buffer was full: what happened since the record before is "
-                   "estimated",
+                   "counted for no cgroup, and unmeasured for all of that CPU",
                "raise cgroups.records_buffer"};
 }
 
-Error records_lost_often(int cpu) {
+Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
-               "records of more than a tenth of the time were lost" + on_cpu(cpu) +
-                   " in several polls, because the buffer was full before the exporter could read "
-                   "it",
+               "records of switches between cgroups were lost" + on_cpu(cpu) +
+                   ": nothing is known of " + measured(poll.lost_time) + " of " +
+                   measured(poll.time) +
+                   " up to the last poll; the exporter was kept off the CPU, or the buffer is too "
+                   "small",
                "raise cgroups.records_buffer, or give the exporter more CPU time (Nice=, "
                "CPUWeight= of the unit)"};
 }

@@ -14,7 +14,7 @@ namespace pex::collect {
 Error records_refused(const Error& error, int cpu);
 Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu);
 Error records_lost(std::uint64_t lost, int cpu);
-Error records_lost_often(int cpu);
+Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu);
 /// So many cgroups, which had `time` on the CPU in all.
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu);
 

@@ -18,6 +18,7 @@ using std::chrono::nanoseconds;
 /// For so long records are used while there are few cgroups. Each change costs a poll.
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
+constexpr nanoseconds kTriesAgainAtLast = std::chrono::minutes{64};
 
 /// What a group had counted when it is opened for one more target, but for 1 ns of its times: no
 /// reading of an open group has none, or it stands still (TargetGroups::find_standstill()).
@@ -30,11 +31,7 @@ perf::GroupReading reading_before(const perf::GroupReading& now) {
 }
 
 bool is_losing(const SwitchAttribution::Statistics& poll) {
-  return poll.lost > 0 && poll.lost_time - poll.skipped_time > poll.time / 10;
-}
-
-void add_to(std::vector<cgroup::NamedCgroup>& all, std::vector<cgroup::NamedCgroup> more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return poll.lost_time > poll.time / 10;
 }
 
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
@@ -85,21 +82,18 @@ void RecordSource::use(const std::shared_ptr<const CountingPlan>& plan) {
 bool RecordSource::begin_poll(const TargetSet& targets) {
   if (recording_ && !is_dead_) {
     check(recording_->poll(targets.names));
-    is_dead_ = is_dead_ || recording_->stands_still();
+    if (recording_->stands_still()) note_dead();
     if (std::optional<Error> wrong = check_.poll(*recording_)) give_up(std::move(*wrong));
   }
   const Way before = std::exchange(way_, next_way(targets));
+  if (recording_ && way_ != before && way_ == Way::kDescriptors) recording_->end();
   if (recorded_ == 0 && way_ == Way::kDescriptors) end_recording();
   names_have_use_ = targets.cpus->is_online(cpu_) && by_records_->among(targets.cpus->online) > 0;
   return way_ != before || (recording_ && is_dead_);
 }
 
 bool RecordSource::wants_records(const TargetSet& targets) {
-  const bool is_over = gave_up_until_ && now() >= *gave_up_until_;
-  if (is_over || !options_.use->is_allowed()) {
-    gave_up_.reset();
-    gave_up_until_.reset();
-  }
+  if (now() >= gave_up_until_ || !options_.use->is_allowed()) gave_up_.reset();
   if (gave_up_ || !options_.use->is_allowed()) return false;
   const std::size_t enough = options_.use->min_cgroups();
   const bool are_few = targets.present * 2 < enough;
@@ -128,8 +122,6 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
 void RecordSource::end_recording() {
   losing_polls_ = 0;
   check_.abandon();
-  if (!recording_) return;
-  add_to(named_, recording_->take_named());
   recording_.reset();
 }
 
@@ -137,21 +129,21 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  if (!poll.are_complete) give_up(records_incomplete(poll, cpu_));
   losing_polls_ = is_losing(poll) ? losing_polls_ + 1 : 0;
-  if (losing_polls_ == kLosingPolls) give_up_for_a_while(records_lost_often(cpu_));
+  const bool loses_much = losing_polls_ == kLosingPolls || poll.lost_time >= kMaxLost;
+  if (loses_much && poll.lost > 0) {
+    give_up(records_lost_often(poll, cpu_));
+  } else if (loses_much || !poll.are_complete) {
+    give_up(records_incomplete(poll, cpu_));
+  }
 }
 
+/// Longer each time, unless records have been used for longer than that since.
 void RecordSource::give_up(Error reason) {
   if (gave_up_) return;
-  if (!bound_met_by(reason.code).empty()) return give_up_for_a_while(std::move(reason));
-  gave_up_ = std::move(reason);
-  is_reported_ = false;
-}
-
-void RecordSource::give_up_for_a_while(Error reason) {
-  if (gave_up_) return;
-  gave_up_until_ = now() + kTriesAgain;
+  if (now() - gave_up_until_ >= gives_up_for_) gives_up_for_ = kTriesAgain;
+  gave_up_until_ = now() + gives_up_for_;
+  gives_up_for_ = std::min(2 * gives_up_for_, kTriesAgainAtLast);
   gave_up_ = std::move(reason);
   is_reported_ = false;
 }
@@ -173,11 +165,9 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
     failure.attempted += "; cgroups are counted by descriptors there";
     report.add_failure("records of switches", failure, {{}, {}, {}, cpu_});
   }
-  names_ring_.follow(!recording_ && names_have_use_);  // it may have begun or ended in this poll
-  add_to(feedback.named, names_ring_.take());
-  add_to(feedback.named, std::exchange(named_, {}));
+  names_ring_.follow(names_have_use_);
+  std::ranges::move(names_ring_.take(), std::back_inserter(feedback.named));
   if (!recording_) return;
-  add_to(feedback.named, recording_->take_named());
   const std::size_t awaiting = recording_->sums().awaiting_names();
   report.now.unnamed_cgroups += awaiting;
   feedback.lacks_names = feedback.lacks_names || awaiting > 0;
@@ -199,13 +189,17 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
 
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
   const auto away = descriptors_.detect_cpu_offline();
-  is_dead_ = is_dead_ || away;
-  if (away) names_ring_.close();
+  if (away) note_dead();
   return away;
 }
 
 void RecordSource::forget_cpu() {
   descriptors_.forget_cpu();
+  note_dead();
+}
+
+void RecordSource::note_dead() {
+  if (recording_ && !is_dead_) recording_->end();
   is_dead_ = true;
   names_ring_.close();
 }
@@ -224,7 +218,7 @@ Result<> RecordSource::start_recording() {
   if (recording_) return {};
   is_dead_ = false;
   Result<std::unique_ptr<SwitchRecording>> opened = SwitchRecording::open(
-      kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_, options_.own_cgroup());
+      kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_, options_.own_cgroup);
   if (!opened) {
     if (opened.error().code != ENODEV)
       give_up(records_refused(opened.error(), cpu_));  // else offline
@@ -330,6 +324,12 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
   return descriptors_.read(opened.descriptors, reading);
 }
 
+nanoseconds RecordSource::take_lost(Handle group) {
+  const Opened& opened = opened_[group];
+  if (opened.kind != Kind::kRecordedCgroup) return {};
+  return recording_->sums().take_lost(opened.target, opened.group);
+}
+
 /// Unless some are counted by descriptors.
 bool RecordSource::take_changed(std::vector<Handle>& groups) {
   const std::vector<GroupPlan>& all = plan_->cgroup.groups;
@@ -418,8 +418,8 @@ int RecordSource::descriptor() const {
 }
 
 void RecordSource::between_polls() {
-  if (recording_) return recording_->between_polls();
   names_ring_.drain();
+  if (recording_) recording_->between_polls();
 }
 
 std::optional<nanoseconds> RecordSource::due_in() {

@@ -30,8 +30,7 @@ struct RecordOptions {
   /// takes to begin, for a minute.
   std::shared_ptr<const RecordUse> use = std::make_shared<const RecordUse>(0);
   bool is_checked = true;  ///< by descriptors (RecordCheck)
-  /// The id of the calling thread's cgroup; nothing if it is unknown.
-  std::function<std::optional<std::uint64_t>()> own_cgroup = [] { return std::nullopt; };
+  SwitchRecording::OwnCgroup own_cgroup = [] { return std::nullopt; };
 };
 
 /// The CPUs that count cgroups by records, and will at the next poll, or did until they went
@@ -61,21 +60,23 @@ class RecordedCpus {
 /// what descriptors count (RecordCheck):
 ///
 ///   descriptors --RecordUse::min_cgroups()--> records --fewer--> descriptors
-///        \--refused                              |  \--incomplete, wrong--> descriptors for good
-///                                                \--lost--> descriptors for a minute
+///        \--refused                              \--incomplete, wrong, lost--> descriptors for
+///                                                                               some minutes
 ///
-/// Records are lost, beyond what can be estimated, if they are those of more than a tenth of the
-/// time in kLosingPolls polls in a row: the thread of the CPU, which reads them, hardly runs.
-/// Records that are refused for lack of descriptors or memory are tried again a minute later. A
-/// change of the source loses at most what happens between the last reading of the one and the
-/// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
-/// next poll, as the targets of this one may be more than there are descriptors for.
+/// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
+/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs. Records
+/// are tried again a minute later; if they are given up soon again, after 2, 4, ... 64 minutes.
+/// What the CPU did between its last record and the end of the recording is lost as well. A change
+/// of the source loses at most what happens between the last reading of the one and the opening of
+/// the other. The change to descriptors is announced (RecordedCpus) and made at the next poll, as
+/// the targets of this one may be more than there are descriptors for.
 ///
-/// While other CPUs count by records, and this one does not, it still reports the names of cgroups
-/// that are made on it (NamesRing).
+/// While any CPU counts by records, this one reports the names of cgroups that are made on it
+/// (NamesRing).
 class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
+  static constexpr std::chrono::nanoseconds kMaxLost = std::chrono::seconds{1};
 
   /// `kernel` outlives it.
   RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu,
@@ -94,6 +95,7 @@ class RecordSource final : public CounterSource {
   void close(Handle group) override;
 
   Result<State> read(Handle group, perf::GroupReading& reading) override;
+  std::chrono::nanoseconds take_lost(Handle group) override;
   bool take_changed(std::vector<Handle>& groups) override;
   Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
   bool can_stop(Handle group) const override;
@@ -135,9 +137,9 @@ class RecordSource final : public CounterSource {
   void expect_records(bool expected);
   void check(const SwitchAttribution::Statistics& poll);
   void note_busy(const Opened& opened, std::chrono::nanoseconds time);
+  void note_dead();
   void end_recording();
   void give_up(Error reason);
-  void give_up_for_a_while(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
@@ -161,16 +163,16 @@ class RecordSource final : public CounterSource {
   std::unique_ptr<SwitchRecording> recording_;
   RecordCheck check_;
   NamesRing names_ring_;
-  bool names_have_use_ = false;             ///< elsewhere
-  std::vector<cgroup::NamedCgroup> named_;  ///< of a recording that has ended
+  bool names_have_use_ = false;
   Way way_ = Way::kDescriptors;
-  bool expects_records_ = false;                           ///< in by_records_
-  std::optional<std::chrono::nanoseconds> few_since_;      ///< cgroups, while they are counted by
-                                                           ///< records
-  std::optional<Error> gave_up_;                           ///< why records are not used any more
-  std::optional<std::chrono::nanoseconds> gave_up_until_;  ///< nothing: for good
-  bool is_reported_ = false;                               ///< gave_up_
-  unsigned losing_polls_ = 0;                              ///< in a row
+  bool expects_records_ = false;                       ///< in by_records_
+  std::optional<std::chrono::nanoseconds> few_since_;  ///< cgroups, while they are counted by
+                                                       ///< records
+  std::optional<Error> gave_up_;                       ///< why records are not used any more
+  std::chrono::nanoseconds gave_up_until_{};
+  std::chrono::nanoseconds gives_up_for_{};  ///< the next time
+  bool is_reported_ = false;                 ///< gave_up_
+  unsigned losing_polls_ = 0;                ///< in a row
   bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
   std::vector<Opened> opened_;  ///< by Handle
   std::vector<Handle> free_;    ///< of opened_

@@ -81,7 +81,7 @@ void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   const bool had_the_pmu =
       of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
   if (has_loss || is_skipped || interval.any_fell || (of->is_base && !had_the_pmu)) {
-    drop(*of, values.cgroup, interval, is_skipped);
+    drop(*of, interval);
   } else if (had_the_pmu) {
     add(group, values.cgroup, interval, increments_);
   } else {
@@ -101,7 +101,7 @@ void SwitchAttribution::await_base(std::size_t group, std::uint64_t cgroup) {
   of.left = cgroup;
   if (++of.records_since_base == 1) return awaiting_base_.push_back(group);
   of.switch_of_base = base_switches_;
-  if (std::exchange(of.has_undecided, false)) drop(of, cgroup, of.undecided, false);
+  if (std::exchange(of.has_undecided, false)) drop(of, of.undecided);
 }
 
 void SwitchAttribution::decide_later(Group& group, const Interval& interval) {
@@ -131,7 +131,7 @@ void SwitchAttribution::decide(std::size_t group, std::optional<std::uint64_t> a
   if (at && before && *at == *before + 1) {
     add(group, of.left, of.undecided, of.undecided_counts);
   } else {
-    drop(of, of.left, of.undecided, false);
+    drop(of, of.undecided);
   }
 }
 
@@ -151,7 +151,7 @@ void SwitchAttribution::interrupt(std::size_t group) {
 void SwitchAttribution::resume(std::size_t group) {
   if (group >= groups_.size() || !groups_[group]) return;
   Group& of = *groups_[group];
-  if (std::exchange(of.has_undecided, false)) drop(of, of.left, of.undecided, false);
+  if (std::exchange(of.has_undecided, false)) drop(of, of.undecided);
   std::erase(awaiting_base_, group);
   of.records_since_base = 0;
   of.switch_of_base = base_switches_;
@@ -184,7 +184,7 @@ void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   const Interval interval = advance(*of, values);
   const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
   if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {
-    drop(*of, values.cgroup, interval, false);
+    drop(*of, interval);
   } else {
     add(group, values.cgroup, interval, increments_);
   }
@@ -202,36 +202,23 @@ void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Inter
   sums_.add(group, cgroup, interval.enabled, interval.enabled, counts);
 }
 
-void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval& interval,
-                             bool is_skipped) {
+void SwitchAttribution::drop(Group& group, const Interval& interval) {
   ++statistics_.dropped;
   ++group.dropped;
   statistics_.dropped_time = saturating_sum(statistics_.dropped_time, interval.enabled);
-  sums_.saw(cgroup);
   if (!group.is_base) return;
   statistics_.time = saturating_sum(statistics_.time, interval.enabled);
   statistics_.lost_time = saturating_sum(statistics_.lost_time, interval.enabled);
-  if (is_skipped) {
-    statistics_.skipped_time = saturating_sum(statistics_.skipped_time, interval.enabled);
-  }
-  (is_skipped ? skipped_ : lost_).add(interval.enabled, interval.switches);
+  sums_.lose(interval.enabled);
 }
 
-void SwitchAttribution::Gap::add(nanoseconds more, std::uint64_t switches) {
-  time = saturating_sum(time, more);
-  intervals = saturating_sum(intervals, switches);
-}
-
-/// False if the poll takes more than there is; then nothing is left.
-bool SwitchAttribution::Allowance::take(const Statistics& poll) {
-  records +=
-      static_cast<std::int64_t>(poll.records) - kOneOf * static_cast<std::int64_t>(poll.skipped);
-  time = saturating_sum(time, poll.time) -
-         kOneOf * std::min(poll.skipped_time, nanoseconds::max() / kOneOf);
-  const bool is_enough = records >= 0 && time.count() >= 0;
-  records = std::clamp<std::int64_t>(records, 0, kOneOf * kMaxRecords);
-  time = std::clamp(time, nanoseconds{0}, nanoseconds{kOneOf * kMaxTime});
-  return is_enough;
+/// False if too many are skipped.
+bool SwitchAttribution::Sample::add(const Statistics& poll) {
+  intervals += poll.records;
+  skipped += poll.skipped;
+  const bool is_complete = skipped < kMaxSkipped;
+  if (!is_complete || intervals >= kOneOf * kMaxSkipped) *this = {};
+  return is_complete;
 }
 
 SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
@@ -242,16 +229,20 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
                   .dropped = statistics_.dropped - before.dropped,
                   .dropped_time = statistics_.dropped_time - before.dropped_time,
                   .lost_time = statistics_.lost_time - before.lost_time,
-                  .skipped_time = statistics_.skipped_time - before.skipped_time,
                   .root_time = statistics_.root_time - before.root_time,
                   .time = statistics_.time - before.time};
-  poll.are_complete = allowance_.take(poll);
-  const Gap skipped = std::exchange(skipped_, {});
-  if (poll.are_complete) lost_.add(skipped.time, skipped.intervals);
-  lost_.time = sums_.share(lost_.time, lost_.intervals);
-  if (lost_.time.count() == 0) lost_ = {};
+  poll.are_complete = sample_.add(poll);
   sums_.end_poll(now);
   return poll;
+}
+
+void SwitchAttribution::end(const SwitchValues& base) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    Group* const of = groups_[group] && groups_[group]->is_base ? find(group, base) : nullptr;
+    if (of == nullptr) continue;
+    const Interval interval = advance(*of, base);
+    if (interval.enabled.count() > 0) drop(*of, interval);
+  }
 }
 
 }  // namespace pex::collect

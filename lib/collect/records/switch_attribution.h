@@ -29,10 +29,10 @@ struct SwitchValues {
 /// interval that is not whole, the counts are dropped, as they may be those of several cgroups.
 ///
 /// One group, the base, never loses the PMU. Its times are the time enabled of all groups. That of
-/// an interval that is not whole is *lost time*: it is shared among the cgroups that ran in the
-/// same poll, and nothing was counted in it. So a reading has less time running than enabled, and
-/// also where the group was off the PMU in a whole interval: it can be scaled in the same way as
-/// that of a multiplexed group.
+/// an interval that is not whole is *lost time*, which is nobody's: any cgroup may have run in it,
+/// also one that has no record (CgroupSums::lose()). A group that was off the PMU in a whole
+/// interval has less time running than enabled: it can be scaled in the same way as that of a
+/// multiplexed group.
 ///
 /// At a switch, the kernel writes the record of the base before that of another group or after it.
 /// No cgroup leaves twice in a row, so of the records of the base around that of the group, the one
@@ -56,13 +56,11 @@ class SwitchAttribution {
     std::uint64_t dropped = 0;  ///< intervals that were not whole, of all groups, for any reason
     std::chrono::nanoseconds dropped_time{};  ///< of these, of all groups
     std::chrono::nanoseconds lost_time{};     ///< of these, of the base
-    std::chrono::nanoseconds skipped_time{};  ///< the part of it for skipped records
     std::chrono::nanoseconds root_time{};     ///< of the base, of the root of all cgroups, which
                                               ///< includes the time that the CPU is idle
     std::chrono::nanoseconds time{};          ///< of the base, in all
 
-    /// The kernel writes a record of each switch, or has left out so few of them since the start,
-    /// in so little time, that what happened meanwhile can be estimated.
+    /// The kernel writes a record of each switch, or leaves out less than one of kOneOf.
     bool are_complete = true;
     bool operator==(const Statistics&) const = default;
   };
@@ -92,11 +90,13 @@ class SwitchAttribution {
   /// If no record of the group followed, what it counted since the last one is that cgroup's.
   void reading(std::size_t group, const SwitchValues& values);
 
-  /// The ring is drained: shares the lost time, and ends the poll of the sums. Returns the
-  /// statistics of this poll. If no cgroup ran in it, the lost time is kept for the next one. If
-  /// the records of the poll are not complete, the time of those that were skipped is nobody's: a
-  /// kernel that leaves them out may do so while the CPU is idle. `now` as in CgroupSums.
+  /// The ring is drained: ends the poll of the sums. Returns the statistics of this poll. `now` as
+  /// in CgroupSums.
   Statistics end_poll(std::chrono::nanoseconds now);
+
+  /// The last reading of the base before the recording ends: what it counted since its last record
+  /// is lost.
+  void end(const SwitchValues& base);
 
   /// Since the start.
   const Statistics& statistics() const { return statistics_; }
@@ -130,20 +130,17 @@ class SwitchAttribution {
     std::vector<std::uint64_t> undecided_counts;
   };
 
-  /// For records that are skipped: one of so many records, and that share of their time, however
-  /// many polls there are in a second. A kernel that writes each record skips none. One guest
-  /// leaves out up to 1 in 400 on a busy CPU, which is estimated, and on another CPU most of them,
-  /// as it writes none while that CPU is idle.
-  struct Allowance {
-    static constexpr std::int64_t kOneOf = 100;
-    static constexpr std::int64_t kMaxRecords = 3;
-    static constexpr std::chrono::nanoseconds kMaxTime = std::chrono::milliseconds{10};
+  /// A kernel that writes each record skips none. One guest leaves out up to 1 in 400 on a busy
+  /// CPU, and on another one most of them, as it writes none while that CPU is idle. So it takes
+  /// kMaxSkipped in a sample of kOneOf times as many: a few say nothing.
+  struct Sample {
+    static constexpr std::uint64_t kOneOf = 100;
+    static constexpr std::uint64_t kMaxSkipped = 20;
 
-    bool take(const Statistics& poll);
+    bool add(const Statistics& poll);
 
-    // Of records that are written, and their time: kOneOf of them are worth one that is skipped.
-    std::int64_t records = kOneOf * kMaxRecords;
-    std::chrono::nanoseconds time = kOneOf * kMaxTime;
+    std::uint64_t intervals = 0;
+    std::uint64_t skipped = 0;
   };
 
   Group* find(std::size_t group, const SwitchValues& values);
@@ -156,7 +153,7 @@ class SwitchAttribution {
   bool is_at_last_switch(const Group& group) const;
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
            std::span<const std::uint64_t> counts);
-  void drop(Group& group, std::uint64_t cgroup, const Interval& interval, bool is_skipped);
+  void drop(Group& group, const Interval& interval);
 
   CgroupSums& sums_;
   std::vector<std::optional<Group>> groups_;
@@ -164,18 +161,9 @@ class SwitchAttribution {
   std::uint64_t left_base_ = 0;             ///< the cgroup of that record
   std::vector<std::size_t> awaiting_base_;  ///< groups
   std::vector<std::uint64_t> increments_;   ///< reused, to allocate nothing
-  /// Time of the base without records, and of how many intervals it was.
-  struct Gap {
-    std::chrono::nanoseconds time{};
-    std::uint64_t intervals = 0;
-
-    void add(std::chrono::nanoseconds more, std::uint64_t switches);
-  };
-  Gap lost_;     ///< to be shared
-  Gap skipped_;  ///< the same, if the records are complete
   Statistics statistics_;
   Statistics before_;  ///< at the end of the last poll
-  Allowance allowance_;
+  Sample sample_;
 };
 
 }  // namespace pex::collect

@@ -42,31 +42,31 @@ class SwitchRecording::Visitor {
   void operator()(const perf::SwitchRecord& record) const {
     to_.attribution_.record(record.group, values_of(record));
   }
-  void operator()(const perf::NewCgroup& cgroup) const {
-    to_.named_.push_back({cgroup.id, std::string(cgroup.path)});
-  }
+  void operator()(const perf::NewCgroup&) const {}  // NamesRing has them
   void operator()(const perf::Loss& loss) const { to_.attribution_.loss(loss.records); }
 
  private:
   SwitchRecording& to_;
 };
 
-Result<std::unique_ptr<SwitchRecording>> SwitchRecording::open(
-    perf::PerfKernel& kernel, int cpu, perf::RingSize size, const CountingPlan& plan,
-    std::optional<std::uint64_t> own_cgroup) {
-  Result<perf::SwitchRing> ring = perf::SwitchRing::open(kernel, cpu, size);
+Result<std::unique_ptr<SwitchRecording>> SwitchRecording::open(perf::PerfKernel& kernel, int cpu,
+                                                               perf::RingSize size,
+                                                               const CountingPlan& plan,
+                                                               OwnCgroup own_cgroup) {
+  Result<perf::SwitchRing> ring = perf::SwitchRing::open(kernel, cpu, size, false);
   if (!ring) return ring.error();
   std::unique_ptr<SwitchRecording> recording{
-      new SwitchRecording(kernel, std::move(*ring), own_cgroup)};
+      new SwitchRecording(kernel, std::move(*ring), std::move(own_cgroup))};
   if (const Result<> base = recording->open_base(plan); !base) return base.error();
   return recording;
 }
 
 SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring,
-                                 std::optional<std::uint64_t> own_cgroup)
+                                 OwnCgroup own_cgroup)
     : kernel_(&kernel),
       ring_(std::move(ring)),
-      own_cgroup_(own_cgroup),
+      find_own_cgroup_(std::move(own_cgroup)),
+      own_cgroup_(find_own_cgroup_()),
       sums_(kernel.now()),
       attribution_(sums_),
       turns_(static_cast<unsigned>(ring_.cpu())),
@@ -178,8 +178,17 @@ void SwitchRecording::close(std::size_t number) {
 SwitchAttribution::Statistics SwitchRecording::poll(
     const std::shared_ptr<const cgroup::CgroupNames>& names) {
   set_names(names);
+  find_own_cgroup();
   settle();
   return attribution_.end_poll(kernel_->now());
+}
+
+/// If this thread was moved to another cgroup, its current interval may be of both.
+void SwitchRecording::find_own_cgroup() {
+  const std::optional<std::uint64_t> now = find_own_cgroup_();
+  if (now == std::exchange(own_cgroup_, now)) return;
+  drain();
+  attribution_.loss(0);
 }
 
 void SwitchRecording::between_polls() {
@@ -328,6 +337,13 @@ void SwitchRecording::read_groups() {
 void SwitchRecording::drain() {
   const perf::RingReport report = ring_.drain(Visitor{*this});
   if (report.unreadable > 0) attribution_.loss(0);
+}
+
+void SwitchRecording::end() {
+  read_group(kBase);
+  const Group& base = groups_.front();
+  attribution_.end({0, base.reading.time_enabled, base.reading.time_running, base.switches,
+                    base.reading.counts});
 }
 
 bool SwitchRecording::is_on_its_cpu() const { return ::sched_getcpu() == ring_.cpu(); }

@@ -38,15 +38,16 @@ inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
 class SwitchRecording {
  public:
   using Target = CgroupSums::Target;
+  /// The id of the calling thread's cgroup; nothing if it is unknown.
+  using OwnCgroup = std::function<std::optional<std::uint64_t>()>;
   static constexpr std::size_t kBase = 0;  ///< the number of the base
 
   /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
-  /// `own_cgroup`: the id of the calling thread's cgroup, if it is known. `kernel` outlives it, and
-  /// `plan` until use().
+  /// `own_cgroup` is called at each poll. `kernel` outlives it, and `plan` until use().
   static Result<std::unique_ptr<SwitchRecording>> open(perf::PerfKernel& kernel, int cpu,
                                                        perf::RingSize size,
                                                        const CountingPlan& plan,
-                                                       std::optional<std::uint64_t> own_cgroup);
+                                                       OwnCgroup own_cgroup);
   SwitchRecording(const SwitchRecording&) = delete;
   SwitchRecording& operator=(const SwitchRecording&) = delete;
 
@@ -72,6 +73,8 @@ class SwitchRecording {
   /// When a turn ends, by PerfKernel::now(); nothing: there are no turns.
   std::optional<std::chrono::nanoseconds> end_of_turn() const { return turns_.end(); }
   void drain();
+  /// It is read for the last time: what the CPU did since the last record is lost.
+  void end();
 
   CgroupSums& sums() { return sums_; }
   /// The counts of the whole CPU, as of the last poll; or why they could not be read.
@@ -96,8 +99,6 @@ class SwitchRecording {
   const SwitchAttribution& attribution() const { return attribution_; }
   /// Records that made no sense, or could not be decoded.
   std::uint64_t unreadable() const { return ring_.totals().unreadable; }
-  /// Cgroups that were made on this CPU, since the last call.
-  std::vector<cgroup::NamedCgroup> take_named() { return std::exchange(named_, {}); }
 
   /// The time of the base has not advanced between two polls, so the kernel does not count, and
   /// reports no error.
@@ -137,8 +138,7 @@ class SwitchRecording {
   };
   class Visitor;
 
-  SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring,
-                  std::optional<std::uint64_t> own_cgroup);
+  SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring, OwnCgroup own_cgroup);
   Result<> open_base(const CountingPlan& plan);
   void set_names(const std::shared_ptr<const cgroup::CgroupNames>& names);
   Result<std::size_t, perf::OpenFailure> add(const GroupPlan* plan,
@@ -147,6 +147,7 @@ class SwitchRecording {
   void close(std::size_t number);
   void read_group(std::size_t number);
   void read_groups();
+  void find_own_cgroup();
   void settle();
   void add_readings();
   Turn next_turn();
@@ -161,12 +162,12 @@ class SwitchRecording {
 
   perf::PerfKernel* kernel_;
   perf::SwitchRing ring_;
-  std::optional<std::uint64_t> own_cgroup_;
+  OwnCgroup find_own_cgroup_;
+  std::optional<std::uint64_t> own_cgroup_;  ///< at the last poll
   CgroupSums sums_;
   SwitchAttribution attribution_;
   GroupTurns turns_;
   std::vector<Group> groups_;  ///< by the number in the ring; the first is the base
-  std::vector<cgroup::NamedCgroup> named_;
   std::shared_ptr<const cgroup::CgroupNames> names_;
   std::chrono::nanoseconds base_enabled_{};  ///< at the last poll
   std::chrono::nanoseconds read_at_{};       ///< by PerfKernel::now()

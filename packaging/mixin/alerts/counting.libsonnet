@@ -94,7 +94,7 @@ local promql = import '../lib/promql.libsonnet';
           > %(max)g
         ||| % { by: promql.by(c.hostLabels), max: c.maxLostRecordsRatio },
         'Records of switches between cgroups are lost.',
-        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. Counts for the gaps are estimated from recent rates.'),
+        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. Their time is unmeasured.'),
       // Also after a reload that changes `source` to descriptors, until the exporter is restarted: no
       // metric has the configured source.
       a('PerfRecordsGivenUp',

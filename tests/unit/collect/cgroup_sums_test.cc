@@ -50,9 +50,10 @@ class SummedCgroups {
 
   /// It ran, and group 0 counted.
   void run(std::uint64_t id, nanoseconds time, std::uint64_t count = 0) {
-    sums.add_time(id, time);
-    sums.add_counts(0, id, time, Counts{count, 0});
+    sums.add(0, id, time, time, Counts{count, 0});
   }
+  /// It ran, and no group counted.
+  void pass(std::uint64_t id, nanoseconds time) { sums.add(0, id, time, 0ns, Counts{0, 0}); }
   void poll(unsigned times = 1, nanoseconds each = 1s) {
     for (; times > 0; --times) sums.end_poll(now_ += each);
   }
@@ -95,7 +96,7 @@ class CgroupSumsTest : public testing::Test, protected SummedCgroups {};
 TEST_F(CgroupSumsTest, ATargetHasWhatItsIdDidSinceItWasOpened) {
   const Target target = open(7, "/a");
 
-  sums.add_time(7, 10ms);
+  pass(7, 10ms);
   sums.add_counts(0, 7, 9ms, Counts{100, 200});
   sums.add_counts(1, 7, 8ms, Counts{300});
 
@@ -400,21 +401,21 @@ TEST_F(CgroupSumsTest, TimeRunningIsAtMostTimeEnabledAndDoesNotFall) {
 
   sums.add_counts(0, 1, 5ms, Counts{1, 1});
   EXPECT_EQ(read(target).time_running, 0ms);
-  sums.add_time(1, 3ms);
+  pass(1, 3ms);
   EXPECT_EQ(read(target).time_running, 3ms);
-  sums.add_time(1, 3ms);
+  pass(1, 3ms);
   EXPECT_EQ(read(target).time_running, 5ms);
 }
 
 TEST_F(CgroupSumsTest, AGroupOpenedLaterAtATargetCountsFromZero) {
   const Target target = open(1, "/a", 0);
-  sums.add_time(1, 5ms);
+  pass(1, 5ms);
   sums.add_counts(1, 1, 5ms, Counts{50});
 
   (void)open(1, "/a", 1);
   EXPECT_THAT(read(target, 1).counts, ElementsAre(0));
   EXPECT_EQ(read(target, 1).time_enabled, 0ms);
-  sums.add_time(1, 1ms);
+  pass(1, 1ms);
   sums.add_counts(1, 1, 1ms, Counts{10});
 
   EXPECT_THAT(read(target, 1).counts, ElementsAre(10));
@@ -427,7 +428,7 @@ TEST_F(CgroupSumsTest, AGroupThatIsAddedCountsFromThenOn) {
   run(1, 5ms, 5);
 
   sums.add_group(2, 1);
-  sums.add_time(1, 1ms);
+  pass(1, 1ms);
   sums.add_counts(2, 1, 1ms, Counts{10});
 
   EXPECT_EQ(read(target, 2).time_enabled, 1ms);
@@ -489,70 +490,32 @@ TEST_F(CgroupSumsTest, ATargetThatGetsWhatWasPendingIsListedAsChanged) {
   EXPECT_FALSE(read(a).counts.empty());
 }
 
-// --- sharing ------------------------------------------------------------------------------------
+// --- lost ---------------------------------------------------------------------------------------
 
-TEST_F(CgroupSumsTest, SharesATimeByTheTimesOfThePoll) {
+TEST_F(CgroupSumsTest, WhatIsLostMayBeThatOfEachTarget) {
+  const Target a = open(1, "/a");
+  run(1, 80ms);
+  sums.lose(3ms);
+  const Target b = open(2, "/b");
+  sums.lose(4ms);
+
+  EXPECT_EQ(sums.take_lost(a, 0), 7ms);
+  EXPECT_EQ(sums.take_lost(b, 0), 4ms) << "since it was opened";
+  EXPECT_EQ(sums.take_lost(a, 0), 0ms) << "twice";
+  EXPECT_EQ(enabled(a), 80ms);
+}
+
+TEST_F(CgroupSumsTest, AllTargetsHaveChangedOnceAnythingIsLost) {
   const Target a = open(1, "/a");
   const Target b = open(2, "/b");
-  run(2, 80ms);
-  poll();
-  run(1, 30ms);
-  run(2, 10ms);
+  (void)changed();
+  (void)read(a);
 
-  EXPECT_EQ(sums.share(4ms, 0), 0ns);
+  sums.lose(1ms);
 
-  EXPECT_EQ(enabled(a), 33ms);
-  EXPECT_EQ(enabled(b), 91ms);
-  EXPECT_EQ(read(a).time_running, 30ms);
-}
-
-TEST_F(CgroupSumsTest, SharesATimeEquallyIfNoneHasTimeInThePoll) {
-  const Target a = open(1, "/a");
-  const Target b = open(2, "/b");
-  sums.saw(1);
-  sums.saw(2);
-  sums.saw(1);
-
-  EXPECT_EQ(sums.share(5ns, 0), 0ns);
-
-  EXPECT_EQ(enabled(a) + enabled(b), 5ns);
-  EXPECT_LE(std::max(enabled(a), enabled(b)), 3ns);
-}
-
-TEST_F(CgroupSumsTest, ReturnsATimeThatCannotBeSharedAsNoneRan) {
-  const Target a = open(1, "/a");
-  run(1, 1ms);
-  poll();
-
-  EXPECT_EQ(sums.share(5ms, 0), 5ms);
-
-  EXPECT_EQ(enabled(a), 1ms);
-}
-
-RC_GTEST_PROP(CgroupSumsPropertyTest, SharesAreInProportionAndMakeUpTheWhole, ()) {
-  const auto times = *rc::gen::nonEmpty(
-      rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 1 << 30)));
-  const auto shared = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 40);
-  SummedCgroups cgroups;
-  std::vector<Target> targets;
-  for (std::size_t at = 0; at < times.size(); ++at) {
-    targets.push_back(cgroups.open(at + 1, "/" + std::to_string(at)));
-    cgroups.run(at + 1, nanoseconds{times[at]});
-  }
-  const auto all = std::accumulate(times.begin(), times.end(), std::int64_t{0});
-
-  RC_ASSERT(cgroups.sums.share(nanoseconds{shared}, 0) == 0ns);
-
-  nanoseconds given{};
-  for (std::size_t at = 0; at < times.size(); ++at) {
-    const nanoseconds got = cgroups.enabled(targets[at]) - nanoseconds{times[at]};
-    const double weight = all > 0 ? static_cast<double>(times[at]) / static_cast<double>(all)
-                                  : 1.0 / static_cast<double>(times.size());
-    RC_ASSERT(std::abs(static_cast<double>(got.count()) - weight * static_cast<double>(shared)) <=
-              1.01);
-    given += got;
-  }
-  RC_ASSERT(given == nanoseconds{shared});
+  EXPECT_TRUE(sums.has_changed(a, 0));
+  EXPECT_THAT(changed(), UnorderedElementsAre(a, b));
+  EXPECT_THAT(changed(), IsEmpty());
 }
 
 // --- bounds -------------------------------------------------------------------------------------
@@ -582,7 +545,6 @@ TEST_F(CgroupSumsTest, TargetsCountIdsBeyondThoseThatCanBeRemembered) {
   EXPECT_EQ(count(root), kIds);
   EXPECT_EQ(count(a), kIds);
   EXPECT_EQ(sums.unnamed().time, 1us);
-  EXPECT_EQ(sums.share(1ms, 0), 0ns);
 }
 
 TEST_F(CgroupSumsTest, ForgetsIdsThatAreNotSeenForLong) {
@@ -606,7 +568,7 @@ TEST_F(CgroupSumsTest, StandsStillAtTheEndOfItsRange) {
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
   for (int each = 0; each < 3; ++each) {
-    sums.add_time(1, nanoseconds::max());
+    pass(1, nanoseconds::max());
     sums.add_counts(0, 1, nanoseconds::max(), Counts{kEnd / 2, 1});
   }
 
@@ -867,9 +829,9 @@ class SumsAndModel {
   /// A part of it is a time only, or counts only.
   void add(const SumsStep& step) {
     const nanoseconds time{step.amount};
-    if (step.amount % 5 != 1) {
-      if (step.amount > 0) model_.add(step.id, {-1, step.amount, 0});
-      cgroups_.sums.add_time(step.id, time);
+    if (step.amount % 5 != 1 && step.amount > 0) {
+      model_.add(step.id, {-1, step.amount, 0});
+      cgroups_.pass(step.id, time);
     }
     const int group = static_cast<int>(step.amount % 2);
     if (step.amount % 5 == 2) return;

@@ -371,7 +371,7 @@ TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
   EXPECT_EQ(looks, 5);
 }
 
-TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
+TEST_F(PollCycleTest, ACgroupMayHaveRunWhileItsCpuWasAway) {
   PollCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
@@ -382,7 +382,25 @@ TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
   (void)run(cycle, targets({{1, "/a", a}}));
 
   EXPECT_TRUE(cycle.cpu_was_offline());
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{0});
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{600});
+}
+
+TEST_F(PollCycleTest, ACpuThatIsBackMayHaveRunSinceItWasLastKnownToBeOffline) {
+  plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
+  PollCycle cycle{source(0), plan_, 0};
+  const auto a = make_cgroup("/a");
+  (void)run(cycle, targets({{1, "/a", a}}));
+  for (int poll = 0; poll < 3; ++poll) {
+    kernel_.pass(milliseconds{1000});
+    (void)run(cycle, targets({{1, "/a", a}}, {}));
+  }
+  kernel_.pass(milliseconds{700});
+
+  (void)run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{700});
+  EXPECT_EQ(cycle.cpu_groups()[0].totals().times().unmeasured, milliseconds{700});
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 0U);
 }
 
 TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {

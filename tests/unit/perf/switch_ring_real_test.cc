@@ -170,7 +170,7 @@ class SwitchRingRealTest : public test::RealEventsTest {
 
  private:
   void open_ring() {
-    auto ring = SwitchRing::open(kernel_, cpu_, kRing);
+    auto ring = SwitchRing::open(kernel_, cpu_, kRing, true);
     if (!ring && (ring.error().code == EPERM || ring.error().code == EINVAL)) {
       GTEST_SKIP() << "NOT tested: " << describe(ring.error());  // too little memory, too old
     }
@@ -443,7 +443,7 @@ TEST_F(SwitchRingRealTest, ReadsItsRecordsWhileAnotherProgramSamplesTheSwitches)
 
 TEST_F(SwitchRingRealTest, IsReadableOnceHalfOfItIsFull) {
   constexpr std::size_t kSmall = 16 * kKiB;
-  auto ring = SwitchRing::open(kernel_, cpu_, {kSmall, kSmall});
+  auto ring = SwitchRing::open(kernel_, cpu_, {kSmall, kSmall}, true);
   ASSERT_TRUE(ring) << describe(ring.error());
   HandOver processes{mount_};
   if (!processes.enter()) GTEST_SKIP() << "cgroups cannot be made here: NOT tested";

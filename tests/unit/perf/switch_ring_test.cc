@@ -149,7 +149,7 @@ Bytes new_cgroup(std::uint64_t id, std::string_view path) {
 class SwitchRingTest : public ::testing::Test {
  protected:
   void open(std::size_t bytes = kPage) {
-    Result<SwitchRing> ring = SwitchRing::open(kernel_, kCpu, {bytes, kPage});
+    Result<SwitchRing> ring = SwitchRing::open(kernel_, kCpu, {bytes, kPage}, true);
     ASSERT_TRUE(ring) << describe(ring.error());
     ring_.emplace(*std::move(ring));
     writer_.emplace(events().at(kOwner));
@@ -195,6 +195,12 @@ TEST_F(SwitchRingTest, BelongsToAnEventThatRunsAtOnceAndReportsNewCgroups) {
   EXPECT_EQ(events().number_of(ring_->fd()), kOwner);
 }
 
+TEST_F(SwitchRingTest, LeavesItsRoomToRecordsOfSwitchesIfItReportsNoCgroups) {
+  ASSERT_TRUE(SwitchRing::open(kernel_, kCpu, {kPage, kPage}, false));
+
+  EXPECT_FALSE(has_flag(events().at(kOwner).attr, AttrFlag::kCgroup));
+}
+
 TEST_F(SwitchRingTest, WakesUpItsReaderWhenHalfOfItIsFullWhateverItsSize) {
   open();
 
@@ -228,7 +234,7 @@ auto refuses_cgroup_switches(int code, int other = 0) {
 TEST_F(SwitchRingTest, IsLedByContextSwitchesWhereTheKernelHasNoCgroupSwitches) {
   for (const int code : {ENOENT, EINVAL}) {
     events().refuse_open = refuses_cgroup_switches(code);
-    const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+    const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
 
     ASSERT_TRUE(ring) << describe(ring.error());
     EXPECT_EQ(ring->leader(), SwitchLeader::kContextSwitches);
@@ -247,7 +253,7 @@ TEST_F(SwitchRingTest, IsLedByTheSameEventInAllGroups) {
 TEST_F(SwitchRingTest, IsAnErrorIfTheKernelRefusesBothLeaders) {
   events().refuse_open = refuses_cgroup_switches(EINVAL, EINVAL);
 
-  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
 
   ASSERT_FALSE(ring);
   EXPECT_EQ(ring.error().code, EINVAL);
@@ -259,7 +265,7 @@ TEST_F(SwitchRingTest, IsAnErrorIfTheKernelRefusesBothLeaders) {
 TEST_F(SwitchRingTest, TriesNoOtherLeaderThanTheOneThatIsNotAllowed) {
   events().refuse_open = refuses_cgroup_switches(EACCES);
 
-  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
 
   ASSERT_FALSE(ring);
   EXPECT_EQ(ring.error().code, EACCES);
@@ -268,7 +274,7 @@ TEST_F(SwitchRingTest, TriesNoOtherLeaderThanTheOneThatIsNotAllowed) {
 }
 
 TEST_F(SwitchRingTest, RefusesMoreEventsThanOneRecordHas) {
-  auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+  auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
   ASSERT_TRUE(ring);
 
   const auto group = ring->add_group(kernel_, Events(kMaxGroupMembers + 1, kPageFaults));
@@ -281,7 +287,7 @@ TEST_F(SwitchRingTest, RefusesMoreEventsThanOneRecordHas) {
 TEST_F(SwitchRingTest, IsAnErrorWithTheCpuIfItsEventIsRefused) {
   events().refuse_open = [](EventAttr&, const EventTarget&) { return ENODEV; };
 
-  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
 
   ASSERT_FALSE(ring);
   EXPECT_EQ(ring.error().code, ENODEV);
@@ -302,7 +308,7 @@ TEST_F(SwitchRingTest, IsSmallerWhereLessMemoryCanBeLocked) {
 TEST_F(SwitchRingTest, HasARemedyWhereNoMemoryCanBeLocked) {
   events().refuse_map = [](std::size_t, std::size_t) { return EPERM; };
 
-  const auto ring = SwitchRing::open(kernel_, kCpu, {8 * kPage, 2 * kPage});
+  const auto ring = SwitchRing::open(kernel_, kCpu, {8 * kPage, 2 * kPage}, true);
 
   ASSERT_FALSE(ring);
   EXPECT_EQ(ring.error().code, EPERM);
