@@ -3,14 +3,13 @@
 #
 #   run.sh [--all | --second] [--changed BASE] [CTEST_ARGS...]
 #
-# --all: both rings. --changed: the tests that the changes since BASE touch (tests/changed.txt).
-# While the instrumented form is compiled, those tests run that need the machine for themselves.
+# --all: both rings. --changed: the tests that the changes since BASE touch (tests/changed.txt). The tests of
+# release run while asan is compiled, first those that need the machine for themselves.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root logs=$root/build/test
-ring=gate
-args=()
+ring=gate args=()
 while (($# > 0)); do
   case $1 in
     --all | --second) ring=${1#--} ;;
@@ -19,8 +18,11 @@ while (($# > 0)); do
   esac
   shift
 done
-failed=false parts='^(docs|e2e|fuzz|unit)$' of_ring=(-LE 'second|alone') alone=(-LE second)
-[[ $ring == gate ]] || { export PEX_PROPERTY_SECONDS=20 && parts='^(docs|e2e|fuzz|real|unit)$' of_ring=(-LE alone) alone=(); }
+failed=false targets=(unit_tests) parts='^(docs|e2e|fuzz|unit)$' of_ring=(-LE 'second|alone') alone=(-LE second)
+if [[ $ring != gate ]]; then
+  export PEX_PROPERTY_SECONDS=20 && targets+=(system_tests)
+  parts='^(docs|e2e|fuzz|real|unit)$' of_ring=(-LE alone) alone=()
+fi
 [[ $ring != second ]] || { parts='^(real|unit)$' of_ring+=(-L second) alone=(-L second); }
 
 stage() { printf '\n=== [%4d s] %s\n' "$SECONDS" "$*"; }
@@ -41,17 +43,15 @@ rm -rf "$logs" && mkdir -p "$logs" "$root/build/vm"
 ((${#args[@]})) || nice flock "$root/build/vm/.lock" "$root/tests/kernel/vm/prepare.sh" vm >"$logs/vm.log" 2>&1 &
 stage "release: compile; vm: fetch what the emulated machines need, and compile"
 compile release all system_tests
-stage "asan: compile; release: test what needs the machine for itself"
-compile asan unit_tests system_tests &
+stage "asan: compile; release: test"
+compile asan "${targets[@]}" &
 asan=$!
 check alone release 1 -L alone "${alone[@]}" || failed=true
-wait $asan
-stage "release and asan: test"
-check asan asan 2 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 &
-asan=$!
-check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" || failed=true
-wait $asan || failed=true
-cat "$logs/asan.log"
+check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" &
+release=$!
+wait $asan || { kill $release && exit 1; }
+check asan asan 2 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 || failed=true
+wait $release || failed=true; cat "$logs/asan.log"
 if [[ $ring != gate ]]; then
   stage "tsan: compile and test"  # clang's ends where addresses are spread widely (vm.mmap_rnd_bits)
   compile tsan unit_tests system_tests

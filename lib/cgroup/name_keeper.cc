@@ -61,7 +61,7 @@ bool is_in(std::string_view path, const std::set<std::string, std::less<>>& dire
 
 bool is_gone(int code) { return code == ENOENT || code == ENODEV; }
 
-Error cannot_read(int code, const std::string& directory) {
+Error cannot_name(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "', to name cgroups",
                lacks_descriptors(code) ? remedy_for_descriptors(code) : Remedy()};
 }
@@ -176,7 +176,7 @@ void NameKeeper::walk(Clock::time_point now) {
 
 Result<> NameKeeper::read_root(Walk& walk) {
   struct stat status {};
-  if (::stat(mount_.c_str(), &status) != 0) return cannot_read(errno, mount_);
+  if (::stat(mount_.c_str(), &status) != 0) return cannot_name(errno, mount_);
   if (device_.value_or(status.st_dev) != status.st_dev) {
     return Error{
         0, "not naming new cgroups in '" + mount_ + "': another file system is mounted there now",
@@ -202,7 +202,7 @@ Result<> NameKeeper::read_tree(Walk& walk) const {
     if (!children) {
       const int code = children.error();
       if (path.empty() || (!is_gone(code) && !may_be_left_out(code) && code != EXDEV)) {
-        return cannot_read(code, mount_ + path);
+        return cannot_name(code, mount_ + path);
       }
       if (!is_gone(code)) walk.unreadable.insert(path);
       continue;
