@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -65,7 +64,6 @@ class StatRun {
  private:
   int print_uncounted(StatReport report);
   void print_result(StatReport report, std::optional<std::chrono::nanoseconds> cpu_time);
-  std::uint64_t created() const;
   void read_cpu_time(int pid);
   void follow(perf::Command& command, const StatWait& wait);
   void follow(int pid, const StatWait& wait);
@@ -74,7 +72,6 @@ class StatRun {
   const StatSignals& signals_;
   StatCounting counting_;
   Clock::time_point started_ = Clock::now();
-  std::uint64_t created_before_ = created();
   std::optional<std::chrono::nanoseconds> cpu_time_;  ///< of a process, at the last reading
   PassedSignals passed_signals_;
 };
@@ -139,17 +136,10 @@ int StatRun::print_uncounted(StatReport report) {
 void StatRun::print_result(StatReport report, std::optional<std::chrono::nanoseconds> cpu_time) {
   report.elapsed = Clock::now() - started_;
   counting_.read();
-  counting_.finish(cpu_time ? std::optional(StatUse{*cpu_time, created() - created_before_})
-                            : std::nullopt);
+  counting_.finish(cpu_time ? std::optional(StatUse{*cpu_time}) : std::nullopt);
   report.values = counting_.values();
   report.warnings = counting_.warnings();
   print(options_, report);
-}
-
-/// On the whole machine; 0 if that is unknown.
-std::uint64_t StatRun::created() const {
-  const Result<std::uint64_t> number = host::created_tasks(options_.roots);
-  return number ? *number : 0;
 }
 
 /// That of a process that is gone remains the last one.

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr const char* kClock = "cpu-clock";
+constexpr const char* kClock = "task-clock";
 
 /// Software events always count; the kernel may still account some microseconds of each wake-up as
 /// enabled and not running.
@@ -53,15 +53,12 @@ bool is_next_to_nothing(nanoseconds counted, nanoseconds cpu_time) {
   return counted < cpu_time / kPartOf;
 }
 
-/// Beyond what creates and ends tasks, and is in no counter: Linux 6.16, and older kernels with its
-/// fix "perf: Fix sample vs do_exit()", free the memory of a task after they have closed its events
-/// (kernel/exit.c). Measured for each of 300 small programs are 90 us, and up to 0.7 ms where all
-/// CPUs are busy; for the command, whose first pages are read, up to 4 ms then.
-bool is_much(nanoseconds uncounted, const StatUse& use) {
+/// Linux 6.16, and older kernels with its fix "perf: Fix sample vs do_exit()", free the memory of a
+/// task after they have closed its events (kernel/exit.c): 90 us of each of 300 small programs, and
+/// up to 4 ms of the command, whose first pages are read, where all CPUs are busy.
+bool is_much(nanoseconds uncounted, nanoseconds cpu_time) {
   constexpr nanoseconds kOfTheCommand = std::chrono::milliseconds{5};
-  constexpr nanoseconds kOfATask = std::chrono::milliseconds{1};
-  return uncounted > kOfTheCommand + kOfATask * static_cast<std::int64_t>(use.created) &&
-         uncounted > use.cpu_time / 10;
+  return uncounted > kOfTheCommand && uncounted > cpu_time / 20;
 }
 
 bool needs_its_cpus(const collect::GroupPlan& group) {
@@ -176,7 +173,7 @@ void StatCounting::add_uncounted(const StatUse& use) {
   nanoseconds counted{};
   for (const Group& group : groups_) counted = std::max(counted, group.reading.time_enabled);
   was_counted_ = !is_next_to_nothing(counted, use.cpu_time);
-  if (!is_much(use.cpu_time - counted, use)) return;
+  if (!is_much(use.cpu_time - counted, use.cpu_time)) return;
   uncounted_ = use.cpu_time - counted;
   for (Group& group : groups_) group.totals.add_unmeasured(0, uncounted_);
 }

@@ -18,7 +18,6 @@ namespace pex::daemon {
 /// What the counted tasks used, as known without counters.
 struct StatUse {
   std::chrono::nanoseconds cpu_time{};  ///< at least
-  std::uint64_t created = 0;            ///< processes and threads among them, at most
 };
 
 /// What is known of one event when the counting has ended.

@@ -22,10 +22,6 @@ constexpr std::size_t kSystemTicks = 12;
 constexpr std::chrono::milliseconds kTick{10};  // USER_HZ is 100 on every architecture
 constexpr auto kMaxTicks = static_cast<std::uint64_t>(std::chrono::nanoseconds::max() / kTick);
 
-constexpr std::string_view kCreated = "processes ";
-constexpr std::size_t kMaxTotals =
-    16 * 1024 * 1024;  // a line for each CPU, a word for each interrupt
-
 std::optional<std::uint64_t> ticks_of(std::string_view status) {
   const std::size_t name_end = status.rfind(") ");
   if (name_end == std::string_view::npos) return {};
@@ -52,17 +48,6 @@ Result<std::chrono::nanoseconds> cpu_time(const HostRoots& roots, int pid) {
   const std::optional<std::uint64_t> ticks = ticks_of(*status);
   if (!ticks) return Error{EINVAL, "read the CPU time in " + file, {}};
   return std::chrono::nanoseconds{kTick} * static_cast<std::int64_t>(*ticks);
-}
-
-Result<std::uint64_t> created_tasks(const HostRoots& roots) {
-  const std::string file = roots.procfs + "/stat";
-  const Result<std::string> totals = read_small_file(file, kMaxTotals);
-  if (!totals) return totals.error();
-  for (const std::string_view line : split(*totals, '\n')) {
-    if (!line.starts_with(kCreated)) continue;
-    if (const auto created = parse_unsigned(line.substr(kCreated.size()))) return *created;
-  }
-  return Error{EINVAL, "find the number of processes in " + file, {}};
 }
 
 }  // namespace pex::host

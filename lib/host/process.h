@@ -25,8 +25,4 @@ bool process_exists(int pid);
 Result<std::chrono::nanoseconds> cpu_time(const HostRoots& roots, int pid);
 inline constexpr std::chrono::milliseconds kCpuTimeRounding{20};  // two ticks of 10 ms
 
-/// Processes and threads that the machine has created since it was started (proc_stat(5),
-/// processes). Fails with the errno of reading the file; EINVAL if it has no such line.
-Result<std::uint64_t> created_tasks(const HostRoots& roots);
-
 }  // namespace pex::host

@@ -71,7 +71,6 @@ void check_processes(const FileTree& tree) {
   const auto time = pex::host::cpu_time(tree.roots(), 1);
   require(!time || time->count() >= 0);
   require(time || !time.error().attempted.empty());
-  (void)pex::host::created_tasks(tree.roots());
   (void)pex::host::parse_permissions(tree.content("proc/self/status"));
   const std::string line = tree.content("proc/1/cmdline");
   std::size_t words = 0;

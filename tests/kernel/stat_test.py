@@ -260,10 +260,7 @@ class StatTest(unittest.TestCase):
         self.assertEqual(counting.child.returncode, 0)
         self.assertIn("perf_cgroup_task_clock_seconds_total", text)
 
-    def test_a_command_that_creates_many_processes_is_counted_completely(self):
-        harness.undisturbed(self.count_many_processes)
-
-    def count_many_processes(self):
+    def test_a_command_that_creates_many_processes_is_counted_but_for_their_ends(self):
         before = faults_of_children()
         ended = stat("--output", "json", "-e", "page-faults,task-clock", "--", "sh", "-c",
                      f"for i in $(seq {PROCESSES}); do /bin/true; done")
@@ -274,11 +271,11 @@ class StatTest(unittest.TestCase):
         counted = counts(ended.stderr)
         self.assertAlmostEqual(counted["page-faults"]["estimate"], true, delta=true / 20)
         warnings = json.loads(ended.stderr.splitlines()[-1])["warnings"]
-        if warnings:  # the end of each is not counted, and takes that long on a very busy machine
-            self.assertEqual(len(warnings), 1, warnings)
-            self.assertIn("while it frees its memory", warnings[0])
-            raise harness.Disturbed("the end of each process took more than 1 ms of CPU time")
-        self.assertEqual({event["coverage"] for event in counted.values()}, {"complete"})
+        self.assertLessEqual(len(warnings), 1, warnings)
+        for warning in warnings:
+            self.assertIn("while it frees its memory", warning)
+        self.assertEqual({event["coverage"] for event in counted.values()},
+                         {"incomplete" if warnings else "complete"})
 
     def test_counts_an_event_in_each_of_its_groups(self):
         ended = stat("-e", "page-faults", "-e", "page-faults", "--", "true")

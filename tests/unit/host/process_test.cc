@@ -74,23 +74,5 @@ TEST(ProcessTest, HasNoTimeThatDoesNotFitIntoNanoseconds) {
   EXPECT_EQ(cpu_time(roots, 19).error().code, EINVAL);
 }
 
-TEST(ProcessTest, IsCountedByTheMachineOnceItIsCreated) {
-  const Result<std::uint64_t> before = created_tasks({});
-  ASSERT_TRUE(before);
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-
-  EXPECT_GT(*created_tasks({}), *before);
-}
-
-TEST(ProcessTest, CannotBeCountedWithoutTheTotalsOfTheMachine) {
-  const test::TempTree tree{{"proc/stat", "cpu 1 2 3\nprocesses many\n"}};
-
-  EXPECT_EQ(created_tasks({tree.path("sys"), tree.path("proc"), {}}).error().code, EINVAL);
-  EXPECT_EQ(created_tasks({tree.path("sys"), tree.path("none"), {}}).error().code, ENOENT);
-}
-
 }  // namespace
 }  // namespace pex::host
