@@ -9,7 +9,12 @@
 namespace pex::plan {
 namespace {
 
-constexpr const char* kClock = "cpu-clock";  // in ns: while the group is on the PMU
+/// In ns: while the group is on the PMU.
+perf::CounterSpec clock_of(const Machine& machine, Scope scope) {
+  const bool is_of_cpu = scope == Scope::kCpu && !machine.counts_tasks;
+  return events::generic_counter(is_of_cpu || machine.counts_cpu_clock() ? "cpu-clock"
+                                                                         : "task-clock");
+}
 
 /// Whether cycles are a reference for the group: a part of the package has a separate clock. The
 /// generic events belong to the cores even if sysfs names no PMU for them.
@@ -48,8 +53,8 @@ const perf::CounterSpec* counter_for(const Reference& reference, const std::stri
 /// Builds the groups of one scope, the auxiliary ones first.
 class ScopeBuilder {
  public:
-  ScopeBuilder(Scope scope, const Reference& reference, const events::PmuCatalogue& pmus)
-      : scope_(scope), reference_(reference), pmus_(pmus) {}
+  ScopeBuilder(Scope scope, const Reference& reference, const Machine& machine)
+      : scope_(scope), reference_(reference), pmus_(machine.pmus()), machine_(machine) {}
 
   collect::ScopePlan build(std::span<const PlannedGroup> groups) {
     each_group(groups, [this](const auto& group, config::Estimator estimator) {
@@ -92,7 +97,7 @@ class ScopeBuilder {
     collect::GroupPlan clock;
     clock.name = collect::kClockGroup;
     clock.is_published = false;
-    clock.events = {events::generic_counter(kClock)};
+    clock.events = {clock_of(machine_, scope_)};
     if (reference_.cost == Reference::Cost::kFree) {
       clock.events.push_back(reference_.counters.front().counter);
       clock.optional_events = 1;
@@ -114,7 +119,7 @@ class ScopeBuilder {
     pinned.events = {*counter_for(reference_, of.pmu)};
     pinned.auxiliary.always_on = clock_;
     if (scope_ == Scope::kCgroup) {
-      pinned.auxiliary.clock = add_member(pinned, events::generic_counter(kClock));
+      pinned.auxiliary.clock = add_member(pinned, clock_of(machine_, scope_));
     }
     plan_.groups.push_back(std::move(pinned));
   }
@@ -150,13 +155,14 @@ class ScopeBuilder {
       group.auxiliary.reference_always = reference_at(group.pmu);
     }
     if (scope_ == Scope::kCgroup) {
-      group.auxiliary.clock = add_member(group, events::generic_counter(kClock));
+      group.auxiliary.clock = add_member(group, clock_of(machine_, scope_));
     }
   }
 
   Scope scope_;
   const Reference& reference_;
   const events::PmuCatalogue& pmus_;
+  const Machine& machine_;
   collect::ScopePlan plan_;
   std::size_t pinned_ = 0;
   std::size_t multiplexed_ = 0;  ///< groups that can lose the PMU to others, and are not pinned
@@ -183,9 +189,8 @@ bool takes_reference(const collect::GroupPlan& group, config::Estimator estimato
 }
 
 collect::ScopePlan with_auxiliary_counters(std::span<const PlannedGroup> groups, Scope scope,
-                                           const Reference& reference,
-                                           const events::PmuCatalogue& pmus) {
-  return ScopeBuilder{scope, reference, pmus}.build(groups);
+                                           const Reference& reference, const Machine& machine) {
+  return ScopeBuilder{scope, reference, machine}.build(groups);
 }
 
 }  // namespace pex::plan

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "events/pmu.h"
 #include "perf/counter_group.h"
+#include "plan/machine.h"
 #include "plan/planned_group.h"
 
 namespace pex::plan {
@@ -46,7 +47,6 @@ bool takes_reference(const collect::GroupPlan& group, config::Estimator estimato
 ///     the clock of the target, and a free reference; or a pinned one of cycles
 ///   - in multiplexed hardware groups the same reference, and in all those of cgroups a clock
 collect::ScopePlan with_auxiliary_counters(std::span<const PlannedGroup> groups, Scope scope,
-                                           const Reference& reference,
-                                           const events::PmuCatalogue& pmus);
+                                           const Reference& reference, const Machine& machine);
 
 }  // namespace pex::plan

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cgroup/hierarchy.h"
+#include "events/event_table.h"
 #include "events/required_leader.h"
 #include "perf/open_remedy.h"
 
@@ -43,6 +44,16 @@ Error has_other_modes(const std::string& leader) {
 Error counts_no_tasks() {
   return Error{EINVAL, "its PMU counts a part of the package, and does not distinguish processes",
                "count it with 'scope: cpu'"};
+}
+
+bool is_cpu_clock(const events::EventInstance& instance) {
+  const perf::EventAttributes clock = events::generic_counter("cpu-clock").attributes;
+  return instance.attributes.type == clock.type && instance.attributes.config == clock.config;
+}
+
+Error stands_still() {
+  return Error{0, "this kernel does not count it for cgroups and tasks (Linux 6.16.0 to 6.17.7)",
+               "count task-clock"};
 }
 
 UniqueFd open_root_cgroup(const host::HostRoots& roots) {
@@ -96,6 +107,12 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
     return trial;
   }
   const std::vector<events::EventInstance>& instances = event.instances;
+  const bool is_dead = is_cpu_clock(instances.front()) && (in_cgroup || machine_.counts_tasks) &&
+                       !machine_.counts_cpu_clock();
+  if (is_dead && machine_.counts_tasks) {
+    trial.refused = stands_still();
+    return trial;
+  }
   if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
     trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
                           "exclude fewer CPUs with 'cpus.exclude'"};
@@ -112,6 +129,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
       try_in_cgroup(counter, place.cpu, leader ? &*leader : nullptr, trial);
     }
   }
+  if (is_dead && trial.tried_in_cgroup) trial.refused_in_cgroup = stands_still();
   return trial;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "host/machine_info.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
+#include "plan/clock_trial.h"
 #include "plan/cpu_selector.h"
 #include "plan/probe_cpus.h"
 
@@ -25,6 +27,8 @@ struct Machine {
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
   /// which needs fewer rights, and which events of uncore PMUs cannot be.
   bool counts_tasks = false;
+  /// Nothing: it is tried when it is needed.
+  mutable std::optional<bool> knows_cpu_clock = {};
   /// Limit on open counters where the configuration has none (Budget::open_events_for).
   std::size_t max_open_events = collect::Budget::open_events_for({}, {});
   host::MachineInfo info = host::machine_info(resolver.roots());  ///< for conditions of groups
@@ -38,6 +42,12 @@ struct Machine {
   }
 
   const events::PmuCatalogue& pmus() const { return resolver.pmus(); }
+
+  /// Of cgroups and tasks. Else task-clock is counted where a clock is needed.
+  bool counts_cpu_clock() const {
+    if (!knows_cpu_clock) knows_cpu_clock = plan::counts_cpu_clock(kernel);
+    return *knows_cpu_clock;
+  }
 };
 
 }  // namespace pex::plan

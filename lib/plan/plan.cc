@@ -71,8 +71,8 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
                                     const std::vector<PlannedGroup>& groups,
                                     const Reference& reference) {
   collect::CountingPlan counting;
-  counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine.pmus());
-  counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine.pmus());
+  counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine);
+  counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine);
   counting.evidence = {config.evidence.variance, config.evidence.reference,
                        evidence_of_cgroups(config.evidence.cgroups), config.openmetrics.created};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;

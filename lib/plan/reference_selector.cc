@@ -138,7 +138,7 @@ class ReferenceSelector {
     for (const bool pinned : {true, false}) {
       for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
         const collect::ScopePlan plan =
-            with_auxiliary_counters(groups_, scope, reference, machine_.pmus());
+            with_auxiliary_counters(groups_, scope, reference, machine_);
         for (const collect::GroupPlan& group : plan.groups) {
           if (group.mode.pinned != pinned || !group.shares_pmu) continue;
           Result<perf::CounterGroup, perf::OpenFailure> open = perf::CounterGroup::open(

@@ -41,7 +41,7 @@ Result<TaskPlan, std::vector<yaml::Diagnostic>> plan_tasks(std::vector<config::G
   for (const LeftOutGroup& group : selected.left_out_groups) {
     fitted.warnings.push_back(left_out(group));
   }
-  return TaskPlan{with_auxiliary_counters(fitted.plans, Scope::kCpu, reference, machine.pmus()),
+  return TaskPlan{with_auxiliary_counters(fitted.plans, Scope::kCpu, reference, machine),
                   with_columns(without_dropped(std::move(selected.events), fitted.dropped)),
                   std::move(fitted.warnings)};
 }

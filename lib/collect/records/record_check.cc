@@ -81,6 +81,8 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
           static_cast<std::uint64_t>(descriptors.enabled.count()), kOfTimes);
   const std::size_t counts = std::min(records.counts.size(), descriptors.counts.size());
   for (std::size_t i = 0; i < counts; ++i) {
+    // Some kernels do not count it by descriptors (plan/clock_trial.h).
+    if (is_clock(events[i].attributes) && descriptors.counts[i] == 0) continue;
     look_at(events[i].name, records.counts[i], descriptors.counts[i],
             is_clock(events[i].attributes) ? kOfTimes : kOfCounts);
   }

@@ -29,7 +29,8 @@ struct CheckedInterval {
 /// Nothing if the sources agree, else what differs most: "page-faults: records 7, descriptors 12".
 /// Counts agree if they are as close as the two sources are on a kernel that works: up to 4 events
 /// and 0.2 %. Times (and the counts of `events` that are clocks) do up to 0.1 ms and 10 %, as the
-/// clock of descriptors stops for a microsecond around each switch.
+/// clock of descriptors stops for a microsecond around each switch. A clock that stands still in
+/// descriptors says nothing.
 std::optional<std::string> find_difference(const CheckedInterval& interval,
                                            const std::vector<perf::CounterSpec>& events);
 

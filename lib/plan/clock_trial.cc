@@ -1,0 +1,44 @@
+#include "plan/clock_trial.h"
+
+#include <time.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "events/event_table.h"
+#include "perf/counter_group.h"
+
+namespace pex::plan {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kWork = std::chrono::milliseconds{1};
+
+nanoseconds cpu_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
+}
+
+}  // namespace
+
+bool counts_cpu_clock(perf::PerfKernel& kernel) {
+  const std::array clocks = {events::generic_counter("cpu-clock"),
+                             events::generic_counter("task-clock")};
+  const perf::Place own_thread{.cpu = -1, .cgroup_path = {}, .pid = 0};
+  const auto group = perf::CounterGroup::open(kernel, clocks, own_thread, {});
+  if (!group) return true;
+  const nanoseconds begin = cpu_time();
+  while (cpu_time() - begin < kWork) {
+  }
+  std::this_thread::sleep_for(kWork);
+  perf::GroupReading reading;
+  if (!group->read(kernel, reading) || reading.counts.size() != clocks.size()) return true;
+  const std::uint64_t by_task_clock = reading.counts[1];
+  return reading.counts[0] >= by_task_clock / 2;
+}
+
+}  // namespace pex::plan
