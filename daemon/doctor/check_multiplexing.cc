@@ -18,6 +18,7 @@
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/rotation_trial.h"
 #include "events/event_resolver.h"
+#include "host/kernel_faults.h"
 #include "plan/machine/free_counters.h"
 #include "plan/reference_selector.h"
 
@@ -112,7 +113,7 @@ const RotationFinding kRotationFindings[] = {
       "this kernel accounts the running time of multiplexed cgroup groups to the wrong group",
       "none for this exporter, which adds a clock to each such group; programs that use "
       "the times of the kernel (perf stat --for-each-cgroup) scale by wrong times",
-      "Linux 6.12.115 or later"}},
+      std::string(host::kWrongRunningTime.fixed_in)}},
     {daemon::RunningTimes::kFewRotations,
      {State::kUnknown,
       kCgroupTimes,

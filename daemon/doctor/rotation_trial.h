@@ -19,10 +19,7 @@ struct RotationTimes {
                                        ///< only while the group is on the PMU
 };
 
-/// Whether the kernel accounts time_running to the right group. Linux 6.12.113 accounts that of
-/// cgroup groups to the wrong one, presumably as all kernels do from the rewrite of contexts in 6.2
-/// until "perf: Update cgroup time when rotating multiplexed events" in 6.12.115
-/// (perf_rotate_context, kernel/events/core.c).
+/// Whether the kernel accounts time_running to the right group (host::kWrongRunningTime).
 enum class RunningTimes {
   kRight,
   kWrong,

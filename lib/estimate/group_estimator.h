@@ -40,11 +40,11 @@ struct Sample {
   std::chrono::nanoseconds running{};     ///< it had the PMU, by the kernel's account
   std::span<const std::uint64_t> counts;  ///< one for each event
   std::optional<ReferenceTotals> reference = {};
-  /// It had the PMU, by a cpu-clock that is a member of the group. Linux 6.2 to 6.12.114 account
-  /// `running` of cgroup groups that share the PMU to whichever group has it at the next cgroup
-  /// switch ("perf: Update cgroup time when rotating multiplexed events" fixes it): right in the
-  /// long run, useless for one poll. The clock is right on every kernel, but it stands still while
-  /// the kernel switches between cgroups: it misses some 0.5 us of each switch.
+  /// It had the PMU, by a clock that is a member of the group. Some kernels account `running` of
+  /// cgroup groups that share the PMU to whichever group has it at the next cgroup switch
+  /// (host/kernel_faults.h): right in the long run, useless for one poll. The clock is right on
+  /// every kernel, but it stands still while the kernel switches between cgroups: it misses some
+  /// 0.5 us of each switch.
   std::optional<std::chrono::nanoseconds> clock = {};
   /// A cpu-clock that is counted all the time at the same target misses about as much, and so
   /// measures it.

@@ -11,6 +11,7 @@
 #include "cgroup/hierarchy.h"
 #include "events/event_table.h"
 #include "events/required_leader.h"
+#include "host/kernel_faults.h"
 #include "perf/open_remedy.h"
 
 namespace pex::plan {
@@ -52,8 +53,8 @@ bool is_cpu_clock(const events::EventInstance& instance) {
 }
 
 Error stands_still() {
-  return Error{0, "this kernel does not count it for cgroups and tasks (Linux 6.16.0 to 6.17.7)",
-               "count task-clock"};
+  return Error{0, "this kernel does not count it for cgroups and tasks",
+               "count task-clock, or run " + std::string(host::kDeadCpuClock.fixed_in)};
 }
 
 UniqueFd open_root_cgroup(const host::HostRoots& roots) {

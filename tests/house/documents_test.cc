@@ -26,6 +26,7 @@
 #include "exposition/group_errors.h"
 #include "exposition/metric_names.h"
 #include "exposition/self_families.h"
+#include "host/kernel_faults.h"
 #include "plan/plan.h"
 #include "support/scripted_kernel.h"
 
@@ -286,6 +287,15 @@ TEST(ShippedFilesTest, CanBePlannedOnEveryKindOfMachine) {
 }
 
 /// What is used where no file is given is the file that is shipped.
+TEST(DocumentsTest, NameTheKernelsOfEachFaultThatIsFoundByATrial) {
+  std::ifstream file(kRoot / "docs/metrics.md");
+  std::string text, word;
+  while (file >> word) text += word + " ";
+  for (const host::KernelFault& fault : host::kKernelFaults) {
+    EXPECT_NE(text.find(fault.kernels), std::string::npos) << fault.kernels;
+  }
+}
+
 TEST(DefaultConfigTest, IsTheShippedFile) {
   std::ifstream file(kRoot / "config/perf_event_exporter.yaml");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -562,7 +562,7 @@ INSTANTIATE_TEST_SUITE_P(
                                500'000'000ns}));
 
 /// Two groups of a cgroup take turns of 4 ms on a kernel that books the time of each burst to the
-/// group that has the PMU at its end, as Linux 6.2 to 6.12.114 do. The cgroup runs for one burst of
+/// group that has the PMU at its end (host/kernel_faults.h). The cgroup runs for one burst of
 /// so many ms in each second.
 class LightLoadTest : public testing::TestWithParam<double> {};
 
