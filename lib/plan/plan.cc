@@ -139,7 +139,10 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   Cgroups cgroups = select_cgroups(config.cgroups, config.kubernetes.metadata);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   std::vector<EventAvailability> counted;
-  if (in_force != nullptr) counted = in_force->events;
+  if (in_force != nullptr) {
+    counted = in_force->events;
+    machine.knows_cpu_clock = in_force->knows_cpu_clock;
+  }
   SelectedEvents selected = select_events(config, machine, counted);
   if (!selected.errors.empty())
     return in_file_order(selected.errors,
@@ -171,6 +174,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   plan.fits = std::move(fitted.fits);
   plan.reference = std::move(reference);
   plan.warnings = std::move(fitted.warnings);
+  plan.knows_cpu_clock = machine.knows_cpu_clock;
   return plan;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -23,8 +24,9 @@ struct Plan {
   collect::Budget budget;
   std::vector<EventAvailability> events;  ///< all configured ones, in order, without those of
   std::vector<LeftOutGroup> left_out_groups;
-  std::vector<GroupFit> fits;  ///< for a plan that replaces this one
-  Reference reference;         ///< for scaling multiplexed groups
+  std::vector<GroupFit> fits;           ///< for a plan that replaces this one
+  Reference reference;                  ///< for scaling multiplexed groups
+  std::optional<bool> knows_cpu_clock;  ///< as Machine, for a plan that replaces this one
   /// Groups that were split, or lack what they requested.
   std::vector<Error> warnings;
 };

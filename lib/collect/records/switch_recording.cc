@@ -183,10 +183,11 @@ SwitchAttribution::Statistics SwitchRecording::poll(
   return attribution_.end_poll(kernel_->now());
 }
 
-/// If this thread was moved to another cgroup, its current interval may be of both.
+/// If this thread was moved to another cgroup, its current interval may be of both. Without a
+/// descriptor to find out, it is taken to be where it was.
 void SwitchRecording::find_own_cgroup() {
   const std::optional<std::uint64_t> now = find_own_cgroup_();
-  if (now == std::exchange(own_cgroup_, now)) return;
+  if (!now || now == std::exchange(own_cgroup_, now)) return;
   drain();
   attribution_.loss(0);
 }

@@ -4,8 +4,8 @@
 #
 #   fetch.sh sysroot DIR            what packaging/dependencies/vm-sysroot.txt lists, with dependencies
 #   fetch.sh kernel DIR SERIES [MAX]
-#                                   the newest cloud kernel of SERIES (6.1, 6.12), at most MAX; prints
-#                                   the path of its image. Fails with 3 when there is none.
+#                                   the newest cloud kernel of SERIES (5.10, 6.12, 7.0), at most MAX;
+#                                   prints the path of its image. Fails with 3 when there is none.
 #
 # What is there already is not fetched again. DIR/.. is also where apt works, in `apt`.
 set -euo pipefail
@@ -17,6 +17,7 @@ dir=$(realpath -m "$2")
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 readonly root what dir codename
 readonly apt=$dir/../apt
+others=""  # releases of Debian
 
 say() { printf 'fetch: %s\n' "$*" >&2; }
 
@@ -50,6 +51,7 @@ CONF
 }
 
 # This release as this machine has it from its mirrors; and Debian 12 from there, which has Linux 6.1.
+# For other kernels the releases before and after them.
 sources() {
   local targets
   targets=$(index_targets)
@@ -61,8 +63,9 @@ sources() {
   awk -v codename="$codename" '
     BEGIN { deb = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" }
     $2 ~ "^" codename && $3 == "main" && $4 == "Debian" { print deb, $1, $2, $3 }
-    $2 == codename && codename != "bookworm" { print deb, $1, "bookworm", $3 }' \
-    <<<"$targets" | sort -u
+    $2 == codename && codename != "bookworm" { print deb, $1, "bookworm", $3 }
+    $2 == codename { split(others, suite, " "); for (i in suite) print deb, $1, suite[i], $3 }' \
+    others="$others" <<<"$targets" | sort -u
 }
 
 index_targets() {  # APT_OPTIONS...
@@ -104,30 +107,43 @@ make_links_relative() {
 fetch_kernel() {  # SERIES [MAX]
   local -r series=$1 max=${2:-}
   if ! compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
+    [[ $series =~ ^6\.(1|12)$ ]] || others="bullseye trixie trixie-backports sid"
     prepare_apt
-    local package
-    package=$(newest_kernel "$series" "$max")
-    if [[ -z $package ]]; then
-      say "this mirror has no kernel $series${max:+ up to $max}"
-      return 3
-    fi
-    say "$package"
     rm -rf "$dir"
-    mkdir -p "$dir"
-    (cd "$apt/cache" && rm -f ./*.deb && private_apt_get download "$package")
-    dpkg-deb --fsys-tarfile "$apt"/cache/*.deb | tar -x -C "$dir" --wildcards './boot/vmlinuz-*'
-    rm -f "$apt"/cache/*.deb
+    mkdir -p "$dir/boot"
+    local package
+    for package in $(kernels "$series" "$max"); do  # lists name some that mirrors no longer have
+      rm -f "$apt"/cache/*.deb
+      (cd "$apt/cache" && private_apt_get download "$package") || continue
+      say "$package"
+      unpack_image "$series" "$apt"/cache/*.deb
+      rm -f "$apt"/cache/*.deb
+      break
+    done
+  fi
+  if ! compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
+    say "this mirror has no kernel $series${max:+ up to $max}"
+    return 3
   fi
   echo "$dir"/boot/vmlinuz-*
 }
 
-# The unsigned image differs from the signed one by nothing but the signature.
-newest_kernel() {  # SERIES MAX
-  apt-cache -c "$apt/apt.conf" pkgnames linux-image- |
-    sed -nE "s/^(linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb1[23])?-cloud-arm64-unsigned)\$/\2 \1/p" |
-    sort -V |
+# Newest first. Until 6.12 there is an unsigned image, which differs from the signed one by nothing but
+# the signature; since 6.19 the image is in linux-binary.
+kernels() {  # SERIES MAX
+  local form="linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb1[0-9])?-cloud-arm64(-unsigned)?"
+  [[ ! $1 =~ ^(6\.19|[7-9]\.) ]] || form=${form/image/binary}
+  apt-cache -c "$apt/apt.conf" pkgnames linux- | sed -nE "s/^($form)\$/\2 \1/p" | sort -Vr |
     awk -v max="${2:-}" '{ split($1, is, /[.-]/); split(max, at_most, ".") }
-      max == "" || is[3] + 0 <= at_most[3] + 0 { newest = $2 } END { if (newest) print newest }'
+      max == "" || is[3] + 0 <= at_most[3] + 0 { print $2 }'
+}
+
+# It is in /boot, or next to its modules.
+unpack_image() {  # SERIES PACKAGE
+  local image
+  dpkg-deb --fsys-tarfile "$2" | tar -x -C "$dir" --wildcards '*/vmlinuz*'
+  image=$(find "$dir" -name 'vmlinuz*' -type f | head -1)
+  [[ $image == "$dir"/boot/* ]] || mv "$image" "$dir/boot/vmlinuz-$(basename "$(dirname "$image")")"
 }
 
 case $what in

@@ -39,7 +39,7 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "pause", "stat",
+LONGEST_FIRST = ["churn", "default", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "pause", "stat",
                  "changes", "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
@@ -1139,6 +1139,26 @@ class HotplugByRecordsOn612Test(HotplugByRecordsTest):
     boot = Boot("hotplug", "6.12", cpus=2, source="records")
 
 
+class DefaultConfigurationChecks(AnyRun):
+    """Some kernels no longer return the last counts of the members of a group whose CPU went offline."""
+
+    MARKS = "start", "away", "back", "again"
+
+    def test_counts_go_on_however_a_cpu_goes_and_comes_back(self):
+        self.assert_nothing_fell(*self.MARKS)
+        for before, after in zip(self.MARKS, self.MARKS[1:]):
+            for event in ("cycles", "instructions", "context_switches"):
+                self.assertGreater(self.grown(f"perf_cpu_{event}_total", before, after, cpu="0"), 0,
+                                   f"{event} until '{after}'")
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("default")
+
+
+class DefaultConfigurationOn618Test(DefaultConfigurationChecks, MachineTest):
+    boot = Boot("default", "6.18", cpus=2)
+
+
 class ChangesChecks(AnyRun):
     """The machine changes while the exporter runs."""
 
@@ -1629,9 +1649,27 @@ def tests_of(suite):
             yield test
 
 
+def on_kernel(checks, kernel, **attributes):
+    """These checks on another kernel that people run, of which no test says anything of its own."""
+    name = f"{checks.__name__.removesuffix('Checks').removesuffix('Test')}On{kernel.replace('.', '')}Test"
+    old = checks.boot if hasattr(checks, "boot") else attributes.pop("boot")
+    boot = Boot(old.scenario, kernel, cpus=old.cpus, source=old.source, archives=old.archives)
+    bases = (checks,) if issubclass(checks, MachineTest) else (checks, MachineTest)
+    globals()[name] = type(name, bases, {"__module__": __name__, "boot": boot, **attributes})
+
+
+for _kernel, _is_right in (("5.10", True), ("6.16", False), ("6.18", False), ("7.0", False), ("7.3", True)):
+    on_kernel(RotationChecks, _kernel, boot=Boot("rotation", _kernel), time_running_is_right=_is_right)
+    on_kernel(HotplugTest, _kernel)
+    on_kernel(HotplugByRecordsTest, _kernel)
+    if _kernel != "6.18":
+        on_kernel(DefaultConfigurationChecks, _kernel, boot=Boot("default", _kernel, cpus=2))
+on_kernel(ChangesByRecordsTest, "6.16")  # a reload without rights cannot try the clock again
+
+
 # Of each scenario that has found defects, the machine that guards a merge; both sources of counts.
 GATE = {ByRecordsOn612Test, RatesOn612Test, RotationOnMistimed612Test, HotplugByRecordsOn612Test, PauseTest,
-        NeighboursOn612Test, RecordsOn612Test, NoPmuTest}
+        NeighboursOn612Test, RecordsOn612Test, NoPmuTest, DefaultConfigurationOn618Test}
 
 
 def selected(patterns):

@@ -36,6 +36,7 @@ fetch() {
   # Each of these has tests of its own, which skip without it.
   fetch_kernel 6.12 6.12 || true
   fetch_kernel 6.12-mistimed 6.12 6.12.114 || true  # the last with wrong times of cgroup groups
+  fetch_kernel 6.18 6.18 6.18.15 || true            # loses last counts of a CPU that goes offline
 }
 
 fetch_kernel() {  # NAME SERIES [MAX]

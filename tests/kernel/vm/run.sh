@@ -48,6 +48,9 @@ mkdir -p "$work"
 exec 9>"$work/.lock"
 flock 9  # one at a time
 "$here/prepare.sh" vm
+[[ ${1:-} == --gate ]] || for series in 5.10 6.16 7.0 7.3; do
+  "$here/fetch.sh" kernel "$work/kernels/$series" $series || true
+done
 build_guest_programs
 pack
 printf '\n=== [%3d s] vm: run\n' "$SECONDS"

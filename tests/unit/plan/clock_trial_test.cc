@@ -77,6 +77,12 @@ TEST(ClockTrialTest, WhereItStandsStillTaskClockIsTheClockOfCgroups) {
     }
   }
   EXPECT_EQ(clocks, 4U) << "of each hardware group, of the target, and the configured one";
+
+  machine.knows_cpu_clock.reset();
+  kernel.refuse("cpu-clock", EACCES);
+  const auto reloaded = make_plan(loaded.config, machine, &*plan);
+  ASSERT_TRUE(reloaded);
+  EXPECT_EQ(reloaded->knows_cpu_clock, false) << "a right that was lost meanwhile changes no clock";
 }
 
 }  // namespace
