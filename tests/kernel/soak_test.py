@@ -139,8 +139,9 @@ class Soak:
                 continue
             may_be_idle = ({"unmeasured": 2, "pending": setting.SELDOM[0]}
                            if target.endswith("/rests-0") else {})
-            self.truth.compare(f"{target} by {watched.source}", **grown, **may_be_idle,
-                               lost=lost_polls * setting.INTERVAL / (after.at - before.at))
+            away = lost_polls * setting.INTERVAL
+            self.truth.compare(f"{target} by {watched.source}", **grown, **may_be_idle, away=away,
+                               lost=away / (after.at - before.at))
 
     @contextlib.contextmanager
     def only_our_reload(self):

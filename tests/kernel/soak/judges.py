@@ -85,7 +85,7 @@ class Truth:
       lacks the time that interrupts and the hypervisor take. By how much it is less, or more, another
       counter of the same cgroup shows (`other`), where there is one.
     - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
-      the time.
+      the time. In all of it, `away` seconds, each cgroup may have run, so it is not counted for any.
     - What a cgroup uses while its counters are closed, because it was idle, is published once they
       are open again: at either end of a comparison up to `pending` seconds are not."""
 
@@ -98,7 +98,7 @@ class Truth:
         self.worst = self.unmeasured = self.clock = (0.0, "nothing was compared")
 
     def compare(self, what, *, counted, enabled, running, true, other=None, unnamed=0.0, lost=0.0,
-                unmeasured=UNMEASURED, pending=0.0):
+                unmeasured=UNMEASURED, pending=0.0, away=0.0):
         """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative.
         `unnamed` is, or will be, published as the time of cgroups whose names were never known."""
         if true < self.FEW:
@@ -107,7 +107,7 @@ class Truth:
         clock = 0.0 if other is None else (true - other) / true
         error = max((least - true - pending) / true - max(-clock, 0.0),
                     (true - most - unnamed - pending) / true - max(clock, 0.0) - lost, 0.0)
-        not_counted = (enabled - running) / true
+        not_counted = max(enabled - running - away, 0.0) / true
         another = "no other counter" if other is None else f"another counter {-clock:+.2%}"
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
                 f"({(counted - true) / true:+.2%}; {another}), {enabled:.3f} s "
@@ -118,7 +118,7 @@ class Truth:
         self.clock = max(self.clock, (abs(clock), text))
         if error > self.BOUND:
             self.problems.append(text)
-        elif not_counted > unmeasured + lost:
+        elif not_counted > unmeasured:
             self.problems.append(f"more than {unmeasured:.0%} is not counted: {text}")
 
 

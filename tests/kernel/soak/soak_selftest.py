@@ -127,6 +127,7 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.problems(95.0, enabled=100.0), [])
         self.assertRegex(self.problems(80.0, enabled=100.0)[0], "more than 10% is not counted")
         self.assertEqual(self.problems(20.0, enabled=100.0, unmeasured=1), [])
+        self.assertEqual(self.problems(99.5, enabled=119.5, away=15.0), [])
 
     def test_finds_a_loss_that_is_not_published(self):
         self.assertEqual(len(self.problems(95.0, enabled=97.0)), 1)
