@@ -13,9 +13,9 @@ namespace pex::collect {
 
 /// The names of cgroups that are made on a CPU, while any CPU counts by records: such a cgroup may
 /// run there, and be gone before it is looked for. A ring without groups, next to that of the
-/// records, so that who makes many cgroups displaces nothing but names, which are looked for in the
-/// tree then. Where it is refused, these cgroups may be without a name, which is reported; it is
-/// tried again a minute later. Not thread-safe.
+/// records: a client that makes many cgroups fills this one, and their names are then found in the
+/// tree. Where it is refused, these cgroups may be without a name, which is reported; it is tried
+/// again a minute later. Not thread-safe.
 class NamesRing {
  public:
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};

@@ -40,7 +40,7 @@ Error records_lost(std::uint64_t lost, int cpu) {
                std::to_string(lost) + " records of switches between cgroups were lost" +
                    on_cpu(cpu) +
                    ", because the buffer was full: what happened since the record before is "
-                   "counted for no cgroup, and unmeasured for all of that CPU",
+                   "counted for no cgroup, and its time is unmeasured for each cgroup of that CPU",
                "raise cgroups.records_buffer"};
 }
 
@@ -49,8 +49,7 @@ Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
                "records of switches between cgroups were lost" + on_cpu(cpu) +
                    ": nothing is known of " + measured(poll.lost_time) + " of " +
                    measured(poll.time) +
-                   " up to the last poll; the exporter was kept off the CPU, or the buffer is too "
-                   "small",
+                   "; the exporter was kept off the CPU, or the buffer is too small",
                "raise cgroups.records_buffer, or give the exporter more CPU time (Nice=, "
                "CPUWeight= of the unit)"};
 }

@@ -44,7 +44,7 @@ TEST(ClockTrialTest, AcceptsAClockOfWhichTheKernelSaysNothing) {
   EXPECT_TRUE(counts_cpu_clock(kernel));
 }
 
-TEST(ClockTrialTest, AgreesWithWhatThisKernelCountsForLonger) {
+TEST(ClockTrialTest, SaysTheSameOfThisKernelEachTime) {
   perf::LinuxPerfKernel kernel;
   int votes = 0;
   for (int trial = 0; trial < 5; ++trial) votes += counts_cpu_clock(kernel) ? 1 : -1;
