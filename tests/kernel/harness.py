@@ -495,6 +495,11 @@ class Scrape(dict):
         """Of all CPUs: polls that were published with earlier totals of one."""
         return sum(self.with_name("perf_event_exporter_cpu_late_polls_total").values())
 
+    def standstills(self):
+        """Groups of whole CPUs that the kernel did not schedule, as others count cgroups too: what they
+        missed is unmeasured."""
+        return sum(self.with_name("perf_group_standstills_total").values())
+
     def with_name(self, prefix):
         return {series: value for series, value in self.items() if series[0].startswith(prefix)}
 

@@ -110,9 +110,11 @@ class PrometheusTest(unittest.TestCase):
 
     def compare_task_clock(self):
         """With the times of the polls, in two scrapes that Prometheus has stored."""
-        clocks, polled, late, lasted = zip(self.stored(), self.stored())
+        clocks, polled, late, lasted, standstills = zip(self.stored(), self.stored())
         if late[1] != late[0]:
             raise harness.Disturbed(f"{late[1] - late[0]:.0f} polls were published without a late CPU")
+        if standstills[1] != standstills[0]:
+            raise harness.Disturbed("the kernel did not schedule a group of a whole CPU")
         cpus = {(("cpu", str(cpu)),) for cpu in harness.online_cpus()}
         self.assertEqual([set(each) for each in clocks], [cpus, cpus])
         # A poll reads each CPU at another instant.
@@ -124,13 +126,15 @@ class PrometheusTest(unittest.TestCase):
 
     def stored(self):
         """Of a scrape that comes later, with SCRAPES in between: task clock of each CPU, when it was
-        read, how many polls were late until then, and how long all of them have lasted."""
+        read, how many polls were late until then, how long all of them have lasted, and how often the
+        kernel did not schedule a group."""
         self.prometheus.await_scrapes(self.prometheus.scalar("sum_over_time(up[5m])") + SCRAPES)
         at = f"@ {self.prometheus.scalar('timestamp(up)'):.3f}"
         return (self.prometheus.query(f"sum by (cpu) (perf_cpu_task_clock_seconds_total {at})"),
                 *(self.prometheus.scalar(f"sum(perf_event_exporter_{name} {at})") for name in (
                     "last_poll_timestamp_seconds", "cpu_late_polls_total",
-                    "poll_duration_seconds_sum")))
+                    "poll_duration_seconds_sum")),
+                self.prometheus.scalar(f"sum(perf_group_standstills_total {at})"))
 
     def test_each_cpu_switches(self):
         rates = self.rates("perf_cpu_context_switches_total")
