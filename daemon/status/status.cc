@@ -160,7 +160,7 @@ void add_busiest(const Snapshot& snapshot, const history::Activity& activity, St
   const std::vector<collect::CgroupTarget>& targets = snapshot.targets->cgroups;
   std::vector<Ranked> all;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    all.push_back({i, activity.recent_of_cgroup(targets[i].path)});
+    if (targets[i].is_published) all.push_back({i, activity.recent_of_cgroup(targets[i].path)});
   }
   const Ranking ranking =
       rank(std::move(all), measures.size(), Status::kMaxBusy,
@@ -265,7 +265,7 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets,
   cgroups.counted = targets.present - targets.idle;
   cgroups.idle = targets.idle;
   cgroups.waiting = targets.waiting;
-  cgroups.lingering = targets.cgroups.size() - targets.present;
+  cgroups.lingering = targets.lingering();
   cgroups.left_out = targets.found->left_out;
   cgroups.unreadable = targets.found->unreadable.size();
   cgroups.cpus_by_records = last.cpus_by_records;

@@ -367,6 +367,9 @@ void Joining::join(std::size_t piece) {
       const CgroupTarget& target = snapshot_.targets->cgroups[due[at / rows_of_target]];
       if (!plan.cgroup_per_cpu) add_passed_over(row, target, group);
       decide(row, known[at], Rule::kAnyPart, target.is_idle);
+      if (target.is_published) continue;
+      row.value = GroupRow::Value::kNotHere;
+      row.has_times = false;
     }
   }
 }

@@ -20,7 +20,7 @@ namespace pex::collect {
 /// over all CPUs or on one of them.
 struct GroupRow {
   enum class Value {
-    kNotHere,  ///< not counted at this row, for example on a CPU of another PMU
+    kNotHere,  ///< not counted at this row, for example on a CPU of another PMU, or not published
     kNone,     ///< has not had the PMU (join), or a part of it cannot be counted: not zero
     kKnown,
   };

@@ -111,7 +111,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   report_left_out(*found, room, report);
   report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
-      !may_admit(now) && !any_expired(now) && !(has_surplus_ && has_read)) {
+      !may_admit(now) && !any_expired(now) && !((has_surplus_ || hides_next_) && has_read)) {
     return with_names(std::move(names));
   }
   auto next = std::make_shared<TargetSet>();
@@ -119,6 +119,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   if (renamed) describe(next->cgroups);
   drop_surplus(next->cgroups);
   mark_idle(*next);
+  mark_unpublished(*next);
   next->cpus = std::move(cpus);
   next->waiting = waiting_.size();
   next->present = found->cgroups.size() - waiting_.size();
@@ -236,12 +237,27 @@ void TargetTracker::mark_idle(TargetSet& targets) {
   for (CgroupTarget& target : targets.cgroups) {
     if (!target.cgroup) continue;
     target.is_idle = cgroups_.idle->is_idle(*target.cgroup);
-    const std::chrono::nanoseconds passed_over = cgroups_.idle->take_passed_over(*target.cgroup);
-    if (passed_over.count() > 0) {
-      target.passed_over.resize(plan_->cgroup.groups.size());
-      for (std::chrono::nanoseconds& of_group : target.passed_over) of_group += passed_over;
-    }
+    add_passed_over(target, cgroups_.idle->take_passed_over(*target.cgroup));
     targets.idle += target.is_idle ? 1 : 0;
+  }
+}
+
+void TargetTracker::add_passed_over(CgroupTarget& target, std::chrono::nanoseconds time) const {
+  if (time.count() <= 0) return;
+  target.passed_over.resize(plan_->cgroup.groups.size());
+  for (std::chrono::nanoseconds& of_group : target.passed_over) of_group += time;
+}
+
+/// That a value stands still says that the cgroup did nothing. So those of one that exists are
+/// published up to its last reading.
+void TargetTracker::mark_unpublished(TargetSet& targets) {
+  hides_next_ = false;
+  for (CgroupTarget& target : targets.cgroups) {
+    if (target.cgroup || ended_.at(target.series).existing == 0) continue;
+    const bool is_read = !unread_.contains(target.series);
+    target.is_published = !is_read;
+    targets.unpublished += is_read ? 1 : 0;
+    hides_next_ = hides_next_ || !is_read;
   }
 }
 
@@ -284,7 +300,7 @@ void TargetTracker::report_skipped(PollReport& report) const {
 /// those that no snapshot has had since they ended.
 std::size_t TargetTracker::free_room(std::size_t targets) const {
   const std::size_t room = series_room(budget_, need_);
-  const std::size_t staying = targets - (gone_.size() - unread_.size());
+  const std::size_t staying = targets - (ended_.size() - unread_.size());
   return room - std::min(room, staying);
 }
 
@@ -293,21 +309,21 @@ bool TargetTracker::may_admit(Clock::time_point now) const {
          free_room(current_->cgroups.size()) > 0;
 }
 
-bool TargetTracker::is_expired(std::uint64_t series, Clock::time_point gone,
+bool TargetTracker::is_expired(std::uint64_t series, const Ended& ended,
                                Clock::time_point now) const {
-  return now - gone >= cgroups_.linger && !unread_.contains(series);
+  return now - ended.at >= cgroups_.linger && !unread_.contains(series);
 }
 
 /// After a snapshot. Returns whether any series may be dropped now. One that waits for a late CPU
 /// is kept for a bounded time: there may be no room for another.
 bool TargetTracker::forget_read(Clock::time_point now, bool was_whole) {
   return std::erase_if(unread_, [&](std::uint64_t series) {
-           return was_whole || now - gone_.at(series) > kWaitsForLateCpu;
+           return was_whole || now - ended_.at(series).at > kWaitsForLateCpu;
          }) > 0;
 }
 
 bool TargetTracker::any_expired(Clock::time_point now) const {
-  return std::any_of(gone_.begin(), gone_.end(), [&](const auto& series) {
+  return std::any_of(ended_.begin(), ended_.end(), [&](const auto& series) {
     return is_expired(series.first, series.second, now);
   });
 }
@@ -322,15 +338,37 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& fo
   for (CgroupTarget& target : targets) {
     if (present.contains(target.cgroup.get())) {
       counted.insert(target.cgroup.get());
-    } else {
+    } else if (target.cgroup) {
+      note_end(target, now);
       target.cgroup = nullptr;
-      if (gone_.try_emplace(target.series, now).second) unread_.insert(target.series);
     }
   }
   report.cgroups_missed += waiting_.follow(found.cgroups, counted);
   admit(targets, now);
   drop_expired(targets, now);
   return targets;
+}
+
+void TargetTracker::note_end(const CgroupTarget& target, Clock::time_point now) {
+  Ended ended{.at = now};
+  if (cgroup::still_exists(*target.cgroup)) {
+    ended.existing = target.cgroup->id;
+    ended.cpu_time = cgroups_.cpu_time(*target.cgroup);
+  }
+  ended_.insert_or_assign(target.series, ended);
+  unread_.insert(target.series);
+}
+
+/// A lingering series is that of this cgroup from now on.
+void TargetTracker::go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cgroup> cgroup) {
+  const Ended ended = ended_.extract(target.series).mapped();
+  unread_.erase(target.series);
+  if (ended.cpu_time && ended.existing == cgroup->id) {
+    const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(*cgroup);
+    if (now) add_passed_over(target, *now - *ended.cpu_time);
+  }
+  target.is_published = true;
+  target.cgroup = std::move(cgroup);
 }
 
 /// A cgroup that is recreated under the path of a lingering series continues it.
@@ -344,9 +382,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
-      gone_.erase(targets[place->second].series);
-      unread_.erase(targets[place->second].series);
-      targets[place->second].cgroup = std::move(cgroup);
+      go_on(targets[place->second], std::move(cgroup));
     } else {
       targets.push_back({next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
                          std::chrono::system_clock::now()});
@@ -362,9 +398,9 @@ void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
 
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
   std::erase_if(targets, [&](const CgroupTarget& target) {
-    const auto gone = gone_.find(target.series);
-    if (gone == gone_.end() || !is_expired(target.series, gone->second, now)) return false;
-    gone_.erase(gone);
+    const auto ended = ended_.find(target.series);
+    if (ended == ended_.end() || !is_expired(target.series, ended->second, now)) return false;
+    ended_.erase(ended);
     return true;
   });
 }
@@ -378,14 +414,14 @@ void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   if (targets.size() <= room) return;
 
   std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;
-  for (const auto& [series, gone] : gone_) {
-    if (!unread_.contains(series)) lingering.emplace_back(gone, series);
+  for (const auto& [series, ended] : ended_) {
+    if (!unread_.contains(series)) lingering.emplace_back(ended.at, series);
   }
   std::sort(lingering.begin(), lingering.end());
   lingering.resize(std::min(lingering.size(), targets.size() - room));
-  for (const auto& [gone, series] : lingering) gone_.erase(series);
+  for (const auto& [at, series] : lingering) ended_.erase(series);
   std::erase_if(targets, [this](const CgroupTarget& target) {
-    return target.cgroup == nullptr && !gone_.contains(target.series);
+    return target.cgroup == nullptr && !ended_.contains(target.series);
   });
 }
 

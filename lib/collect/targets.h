@@ -37,8 +37,12 @@ struct CgroupTarget {
       std::make_shared<const cgroup::Description>();
   std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
   bool is_idle = false;  ///< its counters are closed until it does something
-  /// CPU time that its tasks used while its counters were closed, by group of the plan's scope
-  /// cgroup: since the plan has it. Empty: none.
+  /// False: it exists, and is not counted any more, as it is not selected or has no room. Its
+  /// series go on if it is counted again within the time for which one that has ended lingers.
+  bool is_published = true;
+  /// CPU time that its tasks used while it was idle or not published, by group of the plan's scope
+  /// cgroup: since the plan has it. Empty: none. By records, what it did in the last two polls of
+  /// that time is counted as well (CgroupSums::kMaxPollsNamed).
   std::vector<std::chrono::nanoseconds> passed_over = {};
 
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
@@ -48,7 +52,8 @@ struct CgroupTarget {
 struct TargetSet {
   std::shared_ptr<const MachineCpus> cpus = std::make_shared<const MachineCpus>();
   std::vector<CgroupTarget> cgroups;                      ///< by rising `series`
-  std::size_t present = 0;                                ///< those that still exist
+  std::size_t present = 0;                                ///< those that are counted, or idle
+  std::size_t unpublished = 0;                            ///< those that are not published
   std::size_t idle = 0;                                   ///< those of them that are idle
   std::size_t waiting = 0;                                ///< cgroups that are still to be opened
   std::shared_ptr<const cgroup::DiscoveryResult> found =  ///< what they were chosen from; not null
@@ -61,6 +66,8 @@ struct TargetSet {
   /// the other. 0: not known.
   std::uint64_t layout = 0;
 
+  /// Those that have ended, or are read for the last time.
+  std::size_t lingering() const { return cgroups.size() - present - unpublished; }
   bool has_layout_of(const TargetSet& other) const {
     return this == &other || (layout != 0 && layout == other.layout);
   }
@@ -80,6 +87,7 @@ class TargetTracker {
     std::shared_ptr<const RecordUse> records = {};  ///< null: never; else names are kept while
                                                     ///< records are allowed
     std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
+    cgroup::IdleCgroups::CpuTime cpu_time = [](const auto&) { return std::nullopt; };
   };
 
   /// What may change while counting goes on.
@@ -131,6 +139,13 @@ class TargetTracker {
   int descriptor() const;
 
  private:
+  /// A series whose cgroup is not counted any more.
+  struct Ended {
+    Clock::time_point at;
+    std::uint64_t existing = 0;  ///< the id of the cgroup, if that exists
+    std::optional<std::chrono::nanoseconds> cpu_time = {};  ///< of that one, until then
+  };
+
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   std::shared_ptr<const TargetSet> with_names(std::shared_ptr<const cgroup::CgroupNames> names);
   void update_need(const std::shared_ptr<const MachineCpus>& cpus);
@@ -144,8 +159,12 @@ class TargetTracker {
   bool names_changed(Clock::time_point now, PollReport& report);
   bool find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now);
   void mark_idle(TargetSet& targets);
+  void mark_unpublished(TargetSet& targets);
+  void add_passed_over(CgroupTarget& target, std::chrono::nanoseconds time) const;
+  void note_end(const CgroupTarget& target, Clock::time_point now);
+  void go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cgroup> cgroup);
   void change_groups(const PlanChange& places);
-  bool is_expired(std::uint64_t series, Clock::time_point gone, Clock::time_point now) const;
+  bool is_expired(std::uint64_t series, const Ended& ended, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
   bool forget_read(Clock::time_point now, bool was_whole);
   void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
@@ -172,13 +191,14 @@ class TargetTracker {
   OpenRate open_rate_;
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;
-  std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
+  std::unordered_map<std::uint64_t, Ended> ended_;  ///< the series that linger
   std::unordered_set<std::uint64_t> unread_;  ///< those of them whose last reading on some CPU is
                                               ///< in no snapshot yet
   bool snapshot_follows_ = false;             ///< the last update
   bool has_polled_ = false;                   ///< a snapshot has followed
   bool holds_left_out_ = false;               ///< cgroups that were left out are to be reported
   bool has_surplus_ = false;                  ///< of the series in unread_
+  bool hides_next_ = false;                   ///< a series in unread_ is not published after that
   WaitingLine waiting_;                       ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update

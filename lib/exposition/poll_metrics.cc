@@ -32,7 +32,7 @@ MetricFamily cgroups(const collect::TargetSet& targets) {
   add_sample(family, {{"state", "counted"}}, number(targets.present - targets.idle));
   add_sample(family, {{"state", "idle"}}, number(targets.idle));
   add_sample(family, {{"state", "waiting"}}, number(targets.waiting));
-  add_sample(family, {{"state", "lingering"}}, number(targets.cgroups.size() - targets.present));
+  add_sample(family, {{"state", "lingering"}}, number(targets.lingering()));
   add_sample(family, {{"state", "left_out"}}, number(targets.found->left_out));
   add_sample(family, {{"state", "unreadable"}}, number(targets.found->unreadable.size()));
   return family;

@@ -60,7 +60,7 @@ class RowLabels {
   }
   /// The sums of a SumPlan, by its number.
   const Rows& of_sum(std::size_t number) const { return sums_[number]; }
-  /// One for each cgroup, with all its information.
+  /// One for each cgroup that is published, with all its information.
   const Rows& information() const { return information_; }
   /// A single one without labels, for what has no rows.
   const Rows& unnamed() const { return unnamed_; }

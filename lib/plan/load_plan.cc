@@ -174,11 +174,13 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   if (hierarchy && !configured.per_cpu) {
     idle.emplace(idle_rules(configured), cpu_time_of(*hierarchy));
   }
+  collect::TargetTracker::Cgroups cgroups{
+      std::move(discovery), describer_of(planned.plan, planned.config.kubernetes),
+      configured.linger,    std::move(names),
+      std::move(use),       std::move(idle)};
+  if (hierarchy) cgroups.cpu_time = cpu_time_of(*hierarchy);
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
-          collect::TargetTracker::Cgroups{
-              std::move(discovery), describer_of(planned.plan, planned.config.kubernetes),
-              configured.linger, std::move(names), std::move(use), std::move(idle)},
-          planned.plan.budget, std::move(cost)};
+          std::move(cgroups), planned.plan.budget, std::move(cost)};
 }
 
 }  // namespace pex::plan

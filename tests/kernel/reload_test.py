@@ -2,6 +2,7 @@
 reloaded.
 """
 
+import functools
 import resource
 import signal
 import unittest
@@ -122,6 +123,90 @@ class AddedSumTest(unittest.TestCase):
 
         self.assertEqual(added.value(self.SUM), 0)
         self.assertEqual(after.value(self.SUM), after.value(METRICS[1], cgroup=cgroup) - before)
+
+
+class UncountedTest(unittest.TestCase):
+    """A cgroup that exists, is not counted for a while, and is counted again. A workload touches so
+    many pages each time, and knows it."""
+
+    PAGES = 50_000
+    FAULTS = "perf_cgroup_minor_faults_total"
+    SOURCES = ["descriptors", "records"]
+
+    def test_one_that_is_not_selected_for_a_while(self):
+        self.check("exclude: ['{cgroup}']")
+
+    def test_one_that_gives_way_to_another(self):
+        self.check("max: 1")
+
+    def check(self, uncounted):
+        harness.require_events(*EVENTS)
+        for source in self.SOURCES:
+            with self.subTest(source=source):
+                harness.undisturbed(functools.partial(self.observe, uncounted, source))
+
+    def observe(self, uncounted, source):
+        tree = harness.CgroupTree("reload")
+        with tree:
+            tree.make("a")  # the first by path stays where there is room for one
+            cgroup = tree.make("b")
+            keys = uncounted.format(cgroup=cgroup)
+            with harness.Daemon(self.config(tree, source)) as daemon:
+                before = self.after_work(daemon, tree, cgroup)
+                self.reload(daemon, tree, source, keys)
+                absent = daemon.scrape_when("end of the series", lambda scrape: not [
+                    labels for _, labels in scrape if ("cgroup", cgroup) in labels])
+                used = -self.cpu_time(tree, cgroup)
+                self.work(tree, cgroup)
+                used += self.cpu_time(tree, cgroup)
+                daemon.scrape_after_polls(4)  # records keep for two polls what a new cgroup did
+                self.reload(daemon, tree, source, "")
+                again = daemon.scrape_when("the series", lambda scrape: scrape.has(
+                    self.FAULTS, cgroup=cgroup))
+                after = self.after_work(daemon, tree, cgroup)
+        self.assertEqual(absent.value("perf_event_exporter_cgroups", state="lingering"), 0)
+        meanwhile, later = (self.grown(a, b, cgroup)
+                            for a, b in ((before, again), (again, after)))
+        print(f"\n{keys}, {source}: {used:.4f} s of CPU time while it was not counted, then "
+              f"{meanwhile['unmeasured']:.4f} s unmeasured and {meanwhile['faults']:.0f} faults; "
+              f"{later['faults']:.0f} of {self.PAGES} faults after that")
+        self.assertGreaterEqual(meanwhile["unmeasured"], 0.98 * used)
+        self.assertLess(meanwhile["faults"], self.PAGES / 2)
+        self.assertGreaterEqual(later["faults"], self.PAGES)
+        self.assertLess(later["faults"], 1.02 * self.PAGES)
+
+    def after_work(self, daemon, tree, cgroup):
+        daemon.scrape_when("its counters", lambda scrape: scrape.has(self.FAULTS, cgroup=cgroup))
+        self.work(tree, cgroup)
+        return daemon.scrape_after_polls()
+
+    def work(self, tree, cgroup):
+        with harness.Workload(tree, cgroup, min(harness.online_cpus()), 0, self.PAGES, 0) as work:
+            self.assertGreaterEqual(work.run()["minflt"], self.PAGES)
+
+    @staticmethod
+    def reload(daemon, tree, source, keys):
+        reloads = len(reloads_of(daemon))
+        daemon.write_config(UncountedTest.config(tree, source, keys))
+        daemon.send(signal.SIGHUP)
+        harness.until("reload", lambda: len(reloads_of(daemon)) == reloads + 1)
+
+    @staticmethod
+    def config(tree, source, keys=""):
+        return config_of(tree, {"cgroups": keys} if keys else None).replace(
+            "source: descriptors", f"source: {source}")
+
+    @staticmethod
+    def cpu_time(tree, cgroup):
+        return harness.number_in(f"{tree.mount}{cgroup}/cpu.stat", "usage_usec") / 1e6
+
+    def grown(self, before, after, cgroup):
+        def grown(metric, **labels):
+            return (after.value(metric, cgroup=cgroup, **labels) -
+                    before.value(metric, cgroup=cgroup, **labels))
+        enabled = grown("perf_group_enabled_seconds_total", group="software")
+        running = grown("perf_group_running_seconds_total", group="software")
+        return {"faults": grown(self.FAULTS), "unmeasured": enabled - running}
 
 
 class ChangedGroupTest(unittest.TestCase):

@@ -25,7 +25,7 @@ local panel(title, description, unit, expr, max=null) =
 
 local usage = g.row('Use of the machine', 9, [
   panel('CPU time',
-        'CPUs in use by the busiest cgroups. 1 is one CPU that is always busy.',
+        'CPUs in use by the busiest cgroups, by task-clock. 1 is one CPU that is always busy. Of a cgroup that sleeps often, cpu.stat has more (docs/metrics.md).',
         'short',
         sum('task_clock_seconds')),
   panel('Instructions per second',
@@ -86,7 +86,7 @@ local ofPods(measure) = 'namespace_pod_container:%s{%s}' % [measure, g.selected]
 local byPod(measure) = 'topk($top, %s)' % ofPods(measure);
 local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube-state-metrics)', 9, [
   g.timeSeries('CPU time, by container',
-               'CPUs in use.',
+               'CPUs in use, by task-clock. Of a container that sleeps often, cpu.stat has more (docs/metrics.md).',
                'short',
                [g.query(byPod('perf_cgroup_task_clock_seconds:rate' + config.window), '{{namespace}}/{{pod}} {{container}}')],
                width=12,

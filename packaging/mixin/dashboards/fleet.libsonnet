@@ -81,7 +81,7 @@ local workloads(config) =
   local ofTop(expr) = g.query('%s\nand\ntopk($top, avg_over_time(%s[$__range] @ end()))' % [expr, rate('task_clock_seconds')], legend);
   g.row('Workloads (needs the recording rules and kube-state-metrics)', 9, [
     g.timeSeries('CPU time, by workload',
-                 'CPUs in use by the workloads that use most.',
+                 'CPUs in use by the workloads that use most, by task-clock. Of one that sleeps often, cpu.stat has more (docs/metrics.md).',
                  'short',
                  [ofTop(rate('task_clock_seconds'))],
                  width=12,

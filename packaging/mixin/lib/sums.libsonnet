@@ -16,7 +16,7 @@ local g = import 'dashboard.libsonnet';
       g.timeSeries(title, description, unit, [g.query('topk($top, %s)' % expr, '__auto')], width=12, many=true);
     g.row('Sums of cgroups (needs cgroups.sums)', 9, [
       panel('CPU time, by sum',
-            'CPUs in use by the cgroups of each sum, ended ones included.',
+            'CPUs in use by the cgroups of each sum, ended ones included, by task-clock. Of cgroups that sleep often, cpu.stat has more (docs/metrics.md).',
             'short',
             rate('task_clock_seconds')),
       panel('Cycles per instruction, by sum',

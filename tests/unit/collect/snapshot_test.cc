@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/descriptor_source.h"
@@ -134,6 +135,25 @@ TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromT
   const GroupTimes& times = snapshot.cgroup[0].rows[0].times;
   EXPECT_EQ(times.unmeasured, 7ms);
   EXPECT_EQ(times.enabled, times.running + 7ms);
+}
+
+TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnFromThere) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  (void)poll();
+
+  const auto cgroup = std::exchange(cgroups_[0].cgroup, nullptr);
+  cgroups_[0].is_published = false;
+  const Snapshot uncounted = poll();
+  EXPECT_EQ(uncounted.cgroup[0].rows[0].value, Value::kNotHere);
+  EXPECT_FALSE(uncounted.cgroup[0].rows[0].has_times);
+
+  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  cgroups_[0].cgroup = cgroup;
+  cgroups_[0].is_published = true;
+  cgroups_[0].passed_over = {7ms};
+  const Snapshot again = poll();
+  EXPECT_EQ(published(plan_->cgroup.columns[0], again.cgroup, 0), 8U);
+  EXPECT_EQ(again.cgroup[0].rows[0].times.unmeasured, 7ms);
 }
 
 /// As after a reload that adds the group.

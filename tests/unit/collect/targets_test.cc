@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,6 +40,7 @@ class TargetTrackerTest : public testing::Test {
                           cgroup::Tree::Limits{.directories = budget.max_directories})};
     cgroups.linger = linger;
     if (cpu_time) {
+      cgroups.cpu_time = cpu_time;
       cgroups.idle.emplace(cgroup::IdleCgroups::Rules{.close_after = seconds{60}},
                            std::move(cpu_time));
     }
@@ -52,6 +54,15 @@ class TargetTrackerTest : public testing::Test {
     cgroup::Selection selection;
     selection.include.push_back(*cgroup::Pattern::parse(include_));
     return selection;
+  }
+  /// A reload of what tracker() has, with include_.
+  TargetTracker::Changes as_before() const {
+    return {.plan = plan_,
+            .selection = selection(),
+            .describer = cgroup::Describer{},
+            .linger = seconds{60},
+            .idle = {},
+            .budget = {}};
   }
   static constexpr std::size_t kSeriesOfACgroup = 4;  // its event, two times, its description
 
@@ -190,12 +201,7 @@ TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthe
   const auto before = targets.update(start_, report_);
   include_ = "/b.*";
 
-  targets.change({.plan = plan_,
-                  .selection = selection(),
-                  .describer = cgroup::Describer{},
-                  .linger = seconds{60},
-                  .idle = {},
-                  .budget = {}});
+  targets.change(as_before());
   const auto after = targets.update(start_ + seconds{1}, report_);
 
   ASSERT_EQ(after->cgroups.size(), 3U);
@@ -203,6 +209,97 @@ TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthe
   EXPECT_EQ(after->cgroups[1].cgroup, before->cgroups[1].cgroup);
   EXPECT_EQ(after->cgroups[2].path, "/b.slice");
   EXPECT_EQ(targets.update(start_ + seconds{61}, report_)->cgroups.size(), 2U);
+}
+
+/// Three ways in which a cgroup that exists is not counted any more, and is counted again.
+struct Uncounted {
+  const char* name;
+  std::function<void(TargetTracker& targets, TargetTracker::Changes as_before)> end;
+  std::function<void(TargetTracker& targets, TargetTracker::Changes as_before)> begin;
+};
+
+class UncountedTest : public TargetTrackerTest, public testing::WithParamInterface<Uncounted> {};
+
+TEST_P(UncountedTest, ACgroupThatExistsIsPublishedUpToItsLastReadingAndItsCpuTimeIsPassedOver) {
+  make_cgroup("a.service");
+  make_cgroup("b.service");
+  milliseconds cpu_time{100};
+  TargetTracker targets = tracker(
+      {}, [&](const cgroup::Cgroup&) { return std::optional<std::chrono::nanoseconds>{cpu_time}; });
+  const auto before = targets.update(start_, report_);
+
+  GetParam().end(targets, as_before());
+  const auto last_reading = targets.update(start_, report_);
+  const auto after_a_late_cpu = targets.update(start_, report_, TargetTracker::Round::kPoll, false);
+  const auto uncounted = targets.update(start_ + milliseconds{800}, report_);
+  cpu_time += milliseconds{30};
+  GetParam().begin(targets, as_before());
+  const auto again = targets.update(start_ + seconds{2}, report_);
+
+  const auto b = [](const auto& targets) { return targets->cgroups[1]; };
+  EXPECT_EQ(b(last_reading).cgroup, nullptr);
+  EXPECT_TRUE(b(last_reading).is_published);
+  EXPECT_EQ(last_reading->lingering(), 1U);
+  EXPECT_TRUE(b(after_a_late_cpu).is_published) << "its last reading there follows";
+  EXPECT_FALSE(b(uncounted).is_published);
+  EXPECT_EQ(uncounted->unpublished, 1U);
+  EXPECT_EQ(uncounted->lingering(), 0U);
+  EXPECT_FALSE(uncounted->has_layout_of(*last_reading));
+  EXPECT_NE(b(again).cgroup, nullptr);
+  EXPECT_TRUE(b(again).is_published);
+  EXPECT_EQ(b(again).series, b(before).series);
+  EXPECT_EQ(b(again).passed_over, (std::vector<std::chrono::nanoseconds>{milliseconds{30}}));
+  EXPECT_EQ(again->unpublished, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EachWay, UncountedTest,
+    testing::Values(Uncounted{"deselected",
+                              [](TargetTracker& targets, TargetTracker::Changes changes) {
+                                changes.selection.exclude.push_back(
+                                    *cgroup::Pattern::parse("/b.service"));
+                                targets.change(std::move(changes));
+                              },
+                              [](TargetTracker& targets, TargetTracker::Changes changes) {
+                                targets.change(std::move(changes));
+                              }},
+                    Uncounted{"without_room",
+                              [](TargetTracker& targets, TargetTracker::Changes changes) {
+                                changes.budget.max_cgroups = 1;
+                                targets.change(std::move(changes));
+                              },
+                              [](TargetTracker& targets, TargetTracker::Changes changes) {
+                                targets.change(std::move(changes));
+                              }},
+                    Uncounted{
+                        "without_descriptors",
+                        [&](TargetTracker& targets, const TargetTracker::Changes&) {
+                          targets.set_aside({{"/b.service", EMFILE}}, TargetTracker::Clock::now());
+                        },
+                        [](TargetTracker&, const TargetTracker::Changes&) {}}),
+    [](const auto& way) { return std::string(way.param.name); });
+
+TEST_F(TargetTrackerTest, OneThatWasRemovedWhileItWasNotCountedBeginsWithoutTheTimeOfAnother) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker({}, [](const cgroup::Cgroup&) {
+    return std::optional<std::chrono::nanoseconds>{seconds{1}};
+  });
+  const auto before = targets.update(start_, report_);
+  const char* const all = std::exchange(include_, "/none");
+  targets.change(as_before());
+  (void)targets.update(start_ + seconds{1}, report_);
+  (void)targets.update(start_ + seconds{2}, report_);
+  tree_.remove("cgroup/a.service");
+  make_cgroup("a.service");
+  include_ = all;
+  targets.change(as_before());
+
+  const auto again = targets.update(start_ + seconds{3}, report_);
+
+  ASSERT_EQ(again->cgroups.size(), 1U);
+  EXPECT_TRUE(again->cgroups[0].is_published);
+  EXPECT_EQ(again->cgroups[0].series, before->cgroups[0].series);
+  EXPECT_TRUE(again->cgroups[0].passed_over.empty());
 }
 
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {
