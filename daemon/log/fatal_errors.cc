@@ -1,5 +1,8 @@
 #include "daemon/log/fatal_errors.h"
 
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +12,7 @@
 #include <new>
 
 #include "daemon/cli/options.h"
+#include "daemon/cli/version.h"
 #include "daemon/log/stderr_text.h"
 
 namespace pex::daemon {
@@ -21,6 +25,7 @@ constexpr const char* kOutOfMemory =
     "out of memory, the program ends. Remedy: raise MemoryMax= in the unit or the container's "
     "limit "
     "on memory, or select fewer cgroups or events";
+constexpr const char* kCrash = "the program crashes, which is a fault of it: ";
 constexpr const char* kUnhandled = "the program ends because of an unhandled exception: ";
 
 std::atomic<bool> is_json = false;
@@ -48,8 +53,7 @@ void make_plain(char* text) {
   }
 }
 
-[[noreturn]] void end_with(const char* message, const char* detail) {
-  while (is_ending.test_and_set()) ::pause();  // another thread ends the program
+void write_line(const char* message, const char* detail) {
   char time[64];
   (void)print_time(time, sizeof time);
   char what[kMaxLine / 2];
@@ -60,7 +64,34 @@ void make_plain(char* text) {
                                : "ts=%s level=error msg=\"%s\"\n";
   std::snprintf(line, sizeof line, format, time, what);
   (void)write_to_stderr_within(kStderrTimeout, line);
+}
+
+[[noreturn]] void end_with(const char* message, const char* detail) {
+  while (is_ending.test_and_set()) ::pause();  // another thread ends the program
+  write_line(message, detail);
   ::_exit(kUnable);
+}
+
+/// The signal has its default action by now, and comes again when the handler returns.
+void report_crash(int number, siginfo_t* info, void*) {
+  char thread[16 + 1] = {};
+  (void)::prctl(PR_GET_NAME, thread);
+  char detail[128];
+  std::snprintf(detail, sizeof detail, "SIG%s in thread '%s' at address %p (version %s)",
+                ::sigabbrev_np(number), thread, info->si_addr, kVersion);
+  if (!is_ending.test_and_set()) write_line(kCrash, detail);
+  (void)::raise(number);
+}
+
+/// A sanitizer has handlers of its own.
+void report_crashes() {
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    struct sigaction now {};
+    if (::sigaction(fault, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+    now.sa_sigaction = report_crash;
+    now.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESETHAND);
+    (void)::sigaction(fault, &now, nullptr);
+  }
 }
 
 [[noreturn]] void end_without_memory() { end_with(kOutOfMemory, ""); }
@@ -85,6 +116,7 @@ void install_fatal_error_handlers(LogFormat format) {
   is_json = format == LogFormat::kJson;
   std::set_new_handler(end_without_memory);
   std::set_terminate(end_unhandled);
+  report_crashes();
 }
 
 }  // namespace pex::daemon

@@ -160,6 +160,7 @@ Result<SelfProcess> SelfProcessReader::read() {
 void block_signals() {
   sigset_t all;
   ::sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigdelset(&all, fault);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 

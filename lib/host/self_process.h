@@ -56,7 +56,8 @@ bool bind_thread_to(int cpu);
 /// kernel moves it away even if a real-time task leaves it no time there. False if no CPU remains.
 bool move_thread_off(pthread_t thread, int cpu);
 
-/// Blocks the signals of the calling thread: another thread handles them.
+/// Blocks the signals of the calling thread: another thread handles them. Not those of its own
+/// faults, which would end the process without a word.
 void block_signals();
 
 /// Raises the soft limit of open files to the hard one, which any process may; returns the

@@ -4,6 +4,7 @@ faults.
 """
 
 import contextlib
+import ctypes
 import os
 import re
 import select
@@ -48,6 +49,27 @@ class KilledTest(unittest.TestCase):
         again.scrape_when("all cgroups", counts_all)
         print(f"\nready after {served:.2f} s, {CGROUPS} cgroups counted after "
               f"{time.monotonic() - begin:.2f} s")
+
+
+class CrashTest(unittest.TestCase):
+    def test_a_thread_that_crashes_says_which_one_it_was_and_the_process_ends_by_the_signal(self):
+        harness.require_root()
+        harness.require(not harness.is_instrumented(), "a daemon without a sanitizer, which has a word of its own")
+        config = f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cpu}}]\n"
+        for thread, number in (("cpu0", signal.SIGSEGV), ("perf_event_expo", signal.SIGBUS)):
+            with self.subTest(thread=thread), harness.Daemon(config) as daemon:
+                self.assertEqual(self.crash(daemon, thread, number), -number)
+                (line,) = daemon.logged(" level=error ", "the program crashes")
+                self.assertIn(f"{number.name} in thread '{thread}' at address 0x", line)
+
+    @staticmethod
+    def crash(daemon, thread, number):
+        """As if that thread had made the fault. Returns how the process ended."""
+        (tid,) = [int(task) for task in os.listdir(f"/proc/{daemon.pid}/task")
+                  if harness.read_text(f"/proc/{daemon.pid}/task/{task}/comm").strip() == thread]
+        if ctypes.CDLL(None, use_errno=True).tgkill(daemon.pid, tid, number) != 0:
+            raise OSError(ctypes.get_errno(), "tgkill")
+        return daemon.child.wait(harness.PATIENCE)
 
 
 class StoppedTest(unittest.TestCase):
