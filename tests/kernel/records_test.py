@@ -253,6 +253,9 @@ class ReaderAwayTest(unittest.TestCase):
     is missing then is nobody else's, and within the time that is said to be unmeasured."""
 
     AWAY = (1.5, 3, 8)  # seconds
+    LIMITS = [("records", "cpu.shares", 20),  # others have 1024 for each task
+              ("auto", "cpu.cfs_quota_us", 5000)]  # of 100 000
+    LIMITED = 5  # seconds
     OF_A_COUNT = 0.02
     PAIR = """
 import os, sys
@@ -263,40 +266,69 @@ with open(sys.argv[1], "w") as procs: procs.write("0")
 while os.read(mine, 1): os.write(ours, b"x")
 """
 
-    def pair(self, tree, cgroup):
+    def pair(self, tree, cgroup, cpu):
         """Two processes that pass a byte over pipes: each pass is a switch. One is in a nested cgroup, as
         a switch within one cgroup writes no record."""
         def prepare():
             tree.join(cgroup)
-            os.sched_setaffinity(0, {CPU})
+            os.sched_setaffinity(0, {cpu})
 
-        nested = f"{tree.mount}{tree.make(f'{os.path.basename(cgroup)}/nested')}/cgroup.procs"
+        nested = f"{tree.mount}{tree.make(f'{os.path.basename(cgroup)}/{cpu}')}/cgroup.procs"
         return harness.Process([sys.executable, "-S", "-c", self.PAIR, nested], preexec_fn=prepare,
                                start_new_session=True)
 
-    def test_what_is_missing_is_nobody_elses_and_said_to_be_unmeasured(self):
+    def test_what_is_missing_while_it_is_stopped_is_nobody_elses_and_said_to_be_unmeasured(self):
         for source in ("records", "auto"):
             for away in self.AWAY:
                 with self.subTest(source=source, away=away):
-                    harness.undisturbed(functools.partial(self.compare, source, away))
+                    harness.undisturbed(functools.partial(
+                        self.compare, source, lambda daemon, away=away: self.stopped(daemon, away)))
 
-    def compare(self, source, away):
+    def test_the_same_while_others_keep_it_off_its_cpus(self):
+        cpu = harness.v1_mount("cpu")
+        harness.require(cpu, "the cpu controller of version 1, which limits the exporter alone")
+        for source, *limit in self.LIMITS:
+            with self.subTest(source=source, limit=limit):
+                harness.undisturbed(functools.partial(
+                    self.compare, source, lambda daemon, limit=limit: self.limited(daemon, cpu, *limit)))
+
+    @staticmethod
+    def stopped(daemon, seconds):
+        daemon.send(signal.SIGSTOP)
+        time.sleep(seconds)
+        daemon.send(signal.SIGCONT)
+        time.sleep(1)
+
+    def limited(self, daemon, controller, file, value):
+        directory = f"{controller}/{harness.name_of_trees(os.getpid())}limited"
+        os.mkdir(directory)
+        try:
+            self.write(f"{directory}/{file}", value)
+            self.write(f"{directory}/cgroup.procs", daemon.pid)
+            time.sleep(self.LIMITED)
+        finally:
+            self.write(f"{controller}/cgroup.procs", daemon.pid)
+            harness.remove_cgroup(directory)
+
+    @staticmethod
+    def write(path, number):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(str(number))
+
+    def compare(self, source, keep_away):
         with contextlib.ExitStack() as stack:
             tree = stack.enter_context(harness.CgroupTree("away"))
             tenant, *victims = [tree.make(name) for name in ("tenant", "a", "b", "c", "d")]
             daemon = stack.enter_context(harness.Daemon(config_of(tree, source)))
             counted = count_by_records(daemon)
             works = [stack.enter_context(self.touching(tree, cgroup)) for cgroup in victims]
-            pair = stack.enter_context(self.pair(tree, tenant))
-            stack.callback(lambda: os.killpg(pair.pid, signal.SIGKILL))
+            pairs = [stack.enter_context(self.pair(tree, tenant, cpu)) for cpu in harness.online_cpus()]
+            stack.callback(self.signal, pairs, signal.SIGKILL)
             time.sleep(1)
             if cpus_by_records(daemon.scrape()) < cpus_by_records(counted):
                 raise harness.Unwritten("a CPU was found not to write all records")
-            daemon.send(signal.SIGSTOP)
-            time.sleep(away)
-            daemon.send(signal.SIGCONT)
-            time.sleep(1)
-            os.killpg(pair.pid, signal.SIGSTOP)
+            keep_away(daemon)
+            self.signal(pairs, signal.SIGSTOP)
             for work in works:
                 work.stop()
             true = [work.minor_faults() for work in works]
@@ -305,6 +337,11 @@ while os.read(mine, 1): os.write(ours, b"x")
             raise harness.Disturbed("no record was lost: the pair did not fill the buffer")
         for cgroup, faults in zip(victims, true):
             self.check(Span(counted, after), cgroup, faults)
+
+    @staticmethod
+    def signal(pairs, number):
+        for pair in pairs:
+            os.killpg(pair.pid, number)
 
     def check(self, span, cgroup, true):
         value = span.of_cgroup("minor_faults", cgroup)
