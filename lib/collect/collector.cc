@@ -24,8 +24,11 @@ Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   return Error{0,
                "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
                    "; polls are published with its last totals",
-               "find what occupies the CPU (a real-time task, a hang), or exclude it with "
-               "cpus.exclude"};
+               "find out what the exporter's thread of that CPU waits for (ps -L -o "
+               "tid,comm,stat,wchan -p PID): "
+               "for the CPU (R), which a real-time task or a hang occupies, or inside the kernel "
+               "(D), as calls for "
+               "tracepoints do while others trace; or exclude the CPU with cpus.exclude"};
 }
 
 }  // namespace

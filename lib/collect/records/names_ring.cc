@@ -11,7 +11,7 @@ struct Visitor {
   void operator()(const perf::SwitchRecord&) const {}
   void operator()(const perf::Loss&) const {}
   void operator()(const perf::NewCgroup& cgroup) const {
-    named.push_back({cgroup.id, std::string(cgroup.path)});
+    if (named.size() < NamesRing::kMaxNames) named.push_back({cgroup.id, std::string(cgroup.path)});
   }
   std::vector<cgroup::NamedCgroup>& named;
 };

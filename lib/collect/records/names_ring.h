@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@ namespace pex::collect {
 class NamesRing {
  public:
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};
+  /// Between two polls, of up to 4 KiB each; further ones are found in the tree.
+  static constexpr std::size_t kMaxNames = 4096;
 
   /// `kernel` outlives it.
   NamesRing(perf::PerfKernel& kernel, int cpu) : kernel_(&kernel), cpu_(cpu) {}
