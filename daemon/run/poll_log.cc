@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "host/cpu_list.h"
 
 namespace pex::daemon {
 namespace {
@@ -23,6 +26,7 @@ LogFields fields_of(const collect::PollReport::Failure& failure) {
 void PollLog::add(const collect::PollReport& report, Clock::time_point now) {
   log_failures(report, now);
   log_workarounds(report);
+  log_records_again(report.now);
   if (log_.is_on(LogLevel::kDebug)) log_poll(report);
 }
 
@@ -47,6 +51,18 @@ void PollLog::log_workarounds(const collect::PollReport& report) {
         "kernel multiplexing starves a group of a cgroup, so the exporter rotates its groups "
         "(perf_event_exporter_cgroups_rotated_manually); 'doctor' reports how to avoid it");
   }
+}
+
+/// That they were given up is a failure.
+void PollLog::log_records_again(const collect::PollReport::State& now) {
+  const collect::PollReport::State before = std::exchange(before_, now);
+  std::vector<int> again;
+  for (const int cpu : before.cpus_without_records) {
+    const auto& without = now.cpus_without_records;
+    if (std::find(without.begin(), without.end(), cpu) == without.end()) again.push_back(cpu);
+  }
+  if (again.empty() || now.cpus_by_records <= before.cpus_by_records) return;
+  log_.info("cgroups are counted by records of switches again on " + host::name_cpus(again));
 }
 
 void PollLog::log_poll(const collect::PollReport& report) {

@@ -21,10 +21,12 @@ class PollLog {
  private:
   void log_failures(const collect::PollReport& report, Clock::time_point now);
   void log_workarounds(const collect::PollReport& report);
+  void log_records_again(const collect::PollReport::State& now);
   void log_poll(const collect::PollReport& report);
 
   Log& log_;
   LogThrottle throttle_;
+  collect::PollReport::State before_;
   bool has_logged_mistimed_ = false;
   bool has_logged_rotation_ = false;
 };
