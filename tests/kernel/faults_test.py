@@ -56,7 +56,7 @@ class CrashTest(unittest.TestCase):
         harness.require_root()
         harness.require(not harness.is_instrumented(), "a daemon without a sanitizer, which has a word of its own")
         config = f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cpu}}]\n"
-        for thread, number in (("cpu0", signal.SIGSEGV), ("perf_event_expo", signal.SIGBUS)):
+        for thread, number in (("cpu0", signal.SIGSEGV), ("polls", signal.SIGBUS)):
             with self.subTest(thread=thread), harness.Daemon(config) as daemon:
                 self.assertEqual(self.crash(daemon, thread, number), -number)
                 (line,) = daemon.logged(" level=error ", "the program crashes")
