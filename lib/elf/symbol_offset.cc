@@ -172,6 +172,18 @@ std::optional<std::uint64_t> offset_of(const ElfFile& elf, Elf64_Addr address) {
   return offset;
 }
 
+/// Of a byte of the file; segments can overlap.
+std::vector<Elf64_Addr> addresses_of(const ElfFile& elf, std::uint64_t offset) {
+  std::vector<Elf64_Addr> addresses;
+  elf.visit_segments([&](const Elf64_Phdr& segment) {
+    const bool has_it = segment.p_type == PT_LOAD && offset >= segment.p_offset &&
+                        offset - segment.p_offset < segment.p_filesz;
+    if (has_it) addresses.push_back(offset - segment.p_offset + segment.p_vaddr);
+    return true;
+  });
+  return addresses;
+}
+
 /// The offsets of the names of functions, in order and each once.
 std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Shdr& symbols) {
   std::vector<std::uint32_t> starts;  // reserved at once, as growing takes more memory
@@ -250,6 +262,11 @@ Error chosen_when_loaded(const std::string& file, const std::string& symbol) {
                "write the offset of the one that is called, 0x..."};
 }
 
+Error too_many_symbols(const std::string& looking) {
+  return Error{EFBIG, looking,
+               "it has more symbols than are searched: write the function's offset in it, 0x..."};
+}
+
 }  // namespace
 
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol) {
@@ -266,16 +283,31 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
     return !is_too_large(table) &&
            (symbol.empty() || find_functions(*elf, table, symbol, functions));
   });
-  if (!are_read) {
-    return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
-                 "it has more symbols than are searched: write the function's offset in it, 0x..."};
-  }
+  if (!are_read)
+    return too_many_symbols("look for the function '" + symbol + "' in '" + file + "'");
   const auto function = functions.best();
   if (!function) return no_such_function(*elf, tables, what, symbol);
   if (function->is_indirect) return chosen_when_loaded(file, symbol);
   const std::optional<std::uint64_t> offset = offset_of(*elf, function->address);
   if (!offset) return Error{ENOENT, what + " that is ever loaded", "name the linked program"};
   return *offset;
+}
+
+Result<bool> begins_function(const std::string& file, std::uint64_t offset) {
+  const Result<ElfFile> elf = ElfFile::open(file);
+  if (!elf) return elf.error();
+  const std::vector<Elf64_Addr> addresses = addresses_of(*elf, offset);
+  bool is_found = false;
+  for (const SymbolTable& table : symbol_tables(*elf)) {
+    if (is_too_large(table)) return too_many_symbols("look for functions in '" + file + "'");
+    elf->visit_symbols(table.symbols, [&](const Elf64_Sym& symbol) {
+      is_found = (is_function_of_this_file(symbol) || is_indirect_function(symbol)) &&
+                 std::find(addresses.begin(), addresses.end(), symbol.st_value) != addresses.end();
+      return !is_found;
+    });
+    if (is_found) return true;
+  }
+  return false;
 }
 
 }  // namespace pex::elf

@@ -19,4 +19,8 @@ namespace pex::elf {
 /// table of symbols at most twice.
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol);
 
+/// Whether a function begins at this offset in the file. Fails as symbol_offset() does where that
+/// opens and reads it.
+Result<bool> begins_function(const std::string& file, std::uint64_t offset);
+
 }  // namespace pex::elf

@@ -1,11 +1,18 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/lookup.h"
+#include "base/unique_fd.h"
 #include "elf/symbol_offset.h"
 #include "events/event_names.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
+#include "host/trusted_path.h"
 
 // "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a location in the code of the kernel or
 // of a file.
@@ -151,16 +158,62 @@ std::string help_of(const Probe& probe) {
   return (probe.at_return ? "Returns from " : "Hits of ") + place + ".";
 }
 
+/// The file that the path names now, and no other that is put in its place: read by its descriptor,
+/// and given to the kernel by it. Needs no right to read it, as a probe at an offset does not.
+Result<std::shared_ptr<const UniqueFd>> hold(const std::string& path) {
+  UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return Error{errno, "open '" + path + "'", {}};
+  if (S_ISREG(status.st_mode)) return std::make_shared<const UniqueFd>(std::move(file));
+  return Error{S_ISDIR(status.st_mode) ? EISDIR : EINVAL,
+               "probe '" + path + "', which is not a regular file",
+               "name a program or a shared library"};
+}
+
+/// With the path as it was configured.
+Error with_path(Error error, const std::string& held, const std::string& path) {
+  const std::size_t at = error.attempted.find(held);
+  if (at != std::string::npos) error.attempted.replace(at, held.size(), path);
+  return error;
+}
+
+/// Where others can put any file in its place, an offset could be in the middle of an instruction
+/// of a program of root, which a breakpoint there would change.
+Result<> check_place(const Probe& probe, const std::string& held, std::uint64_t offset) {
+  const bool is_begin_of_function = !probe.symbol.empty() && probe.offset == 0;
+  if (is_begin_of_function || host::is_trusted_path(probe.file)) return {};
+  const Result<bool> is_function = elf::begins_function(held, offset);
+  if (is_function && *is_function) return {};
+  return Error{EACCES,
+               "probe '" + probe.file + "' at " + hexadecimal(offset) +
+                   ": no function begins there, and other users can change the file, or a "
+                   "directory above it",
+               "name a function, or give the file and its directories to root"};
+}
+
+/// The place in the file, and the file.
+Result<> find_place(const Probe& probe, perf::EventAttributes& attributes) {
+  Result<std::shared_ptr<const UniqueFd>> file = hold(probe.file);
+  if (!file) return file.error();
+  attributes.file = std::move(*file);
+  attributes.probe = "/proc/self/fd/" + std::to_string(attributes.file->get());
+  if (!probe.symbol.empty()) {
+    const Result<std::uint64_t> begin = elf::symbol_offset(attributes.probe, probe.symbol);
+    if (!begin) return with_path(begin.error(), attributes.probe, probe.file);
+    attributes.config2 += *begin;
+  }
+  return check_place(probe, attributes.probe, attributes.config2);
+}
+
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& probe = std::get<Probe>(event.kind);
   Result<perf::EventAttributes, Unresolved> attributes = attributes_of(machine, probe, event.at);
   if (!attributes) return attributes.error();
-  attributes->probe = probe.in_kernel ? probe.symbol : probe.file;
+  attributes->probe = probe.symbol;
   attributes->config2 = probe.offset;
-  if (!probe.in_kernel && !probe.symbol.empty()) {
-    const Result<std::uint64_t> begin = elf::symbol_offset(probe.file, probe.symbol);
-    if (!begin) return Unresolved{false, event.at, begin.error()};
-    attributes->config2 += *begin;
+  if (!probe.in_kernel) {
+    const Result<> found = find_place(probe, *attributes);
+    if (!found) return Unresolved{false, event.at, found.error()};
   }
   const std::string file = probe.in_kernel ? "" : file_name(probe.file) + "_";
   const std::string metric = std::string(entry_of(probe).word) + "_" + file + place_of(probe);

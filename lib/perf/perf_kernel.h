@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -30,6 +31,7 @@ struct EventAttributes {
   bool exclude_guest = false;
   std::string probe = {};   ///< kprobe_func or uprobe_path: replaces config1
   std::string filter = {};  ///< of a tracepoint, in the kernel's filter syntax; empty for none
+  std::shared_ptr<const UniqueFd> file = {};  ///< that `probe` names, held open
 
   bool operator==(const EventAttributes&) const = default;
 };

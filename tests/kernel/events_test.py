@@ -1,10 +1,15 @@
 """Events of every kind that this kernel has are really counted, and exactly as often as they
 happened; what it lacks costs nothing else."""
 
+import itertools
 import json
 import os
 import platform
+import shutil
 import subprocess
+import tempfile
+import threading
+import time
 import unittest
 
 import harness
@@ -43,8 +48,8 @@ def config_of(*groups, include=()):
 class Probed(harness.Process):
     """probed.cc, which see: blocked in `cgroup`, until it is let go."""
 
-    def __init__(self, tree, cgroup, times=TIMES):
-        super().__init__([probed_binary(), tree.mount + cgroup, "1", str(times)],
+    def __init__(self, tree, cgroup, times=TIMES, binary=None):
+        super().__init__([binary or probed_binary(), tree.mount + cgroup, "1", str(times)],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         key, _, self.address = self.child.stdout.readline().strip().partition("=")
         if key != "address":
@@ -130,6 +135,77 @@ class ProbesTest(unittest.TestCase):
         # It gives up the CPU by sleeping, and a sleep may end before it has begun.
         self.assertGreaterEqual(increments.of("perf_cgroup_naps_total", cgroup=self.busy), TIMES)
         self.assertEqual(increments.of("perf_cgroup_naps_total", cgroup=self.idle), 0)
+
+
+class SwappedFileTest(unittest.TestCase):
+    """A tenant puts another program in the place of his own, again and again, while an exporter starts
+    that probes it. No byte of the other one changes, and his own is counted as long as he leaves it."""
+
+    STARTS = 12
+
+    def setUp(self):
+        require_pmu("uprobe")
+        harness.require_cpus(1)
+        self.tree = self.enterContext(harness.CgroupTree("swapped"))
+        self.cgroup = self.tree.make("busy")
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        os.chmod(self.folder, 0o777)
+        self.own = shutil.copy(probed_binary(), f"{self.folder}/own")
+        self.program = f"{self.folder}/program"
+        os.link(self.own, self.program)
+
+    def start(self, place):
+        events = f"[{{event: 'uprobe:{self.program}:{place}', name: calls}}, context-switches]"
+        config = config_of(group("probe", events, "[cpu, cgroup]"), include=[self.tree.pattern])
+        return harness.Daemon(config, cwd="/")  # `size` would look at another file
+
+    def swap(self, other, ended):
+        for file in itertools.cycle((other, self.own)):
+            if ended.is_set():
+                return
+            os.symlink(file, f"{self.folder}/next")
+            os.rename(f"{self.folder}/next", self.program)
+            time.sleep(0.001)
+
+    def test_no_byte_of_another_program_changes(self):
+        with harness.Workload(self.tree, self.cgroup) as victim:
+            other = os.readlink(f"/proc/{victim.pid}/exe")
+            code = [self.code_of(victim.pid)]
+            ended = threading.Event()
+            swapper = threading.Thread(target=self.swap, args=(other, ended))
+            swapper.start()
+            try:
+                for start in range(self.STARTS):
+                    with self.start("pex_probed_call" if start % 2 else "0x1234"):
+                        code.append(self.code_of(victim.pid))
+            finally:
+                ended.set()
+                swapper.join()
+        self.assertEqual(len(set(code)), 1, "the code of another program was changed")
+
+    def test_its_own_is_counted_while_another_one_is_in_its_place(self):
+        probed = self.enterContext(Probed(self.tree, self.cgroup, binary=self.program))
+        daemon = self.enterContext(self.start("pex_probed_call"))
+        os.remove(self.program)
+        os.symlink(harness.workload_binary, self.program)
+        increments = Increments(daemon, probed.run)
+        self.assertEqual(increments.of("perf_cgroup_calls_total", cgroup=self.cgroup), TIMES)
+
+    def test_an_offset_in_it_at_which_no_function_begins_is_refused_with_a_remedy(self):
+        daemon = self.enterContext(self.start("0x1234"))
+        (line,) = daemon.logged(" level=warn ", "no function begins there")
+        self.assertIn("Remedy: name a function", line)
+        self.assertTrue(daemon.scrape().with_name("perf_cgroup_context_switches_total"))
+
+    @staticmethod
+    def code_of(pid):
+        """What a process executes of its program."""
+        program = os.readlink(f"/proc/{pid}/exe")
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+            (line,) = [line for line in maps if line.endswith(f" {program}\n") and " r-xp " in line]
+            first, end = (int(address, 16) for address in line.split()[0].split("-"))
+            memory.seek(first)
+            return memory.read(end - first)
 
 
 class TracepointTest(unittest.TestCase):

@@ -233,6 +233,21 @@ TEST(SymbolOffsetTest, IsThatOfTheVersionWithWhichProgramsAreLinked) {
   EXPECT_GT(found, 3u);
 }
 
+TEST(BeginsFunctionTest, IsTrueOfTheFirstByteOfEachFunctionAndOfNoOther) {
+  const test::TempTree tree{
+      {"program", elf_with({{"copy", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},
+                            {"run", kSegmentAddress + 0x10, STB_LOCAL}})}};
+  const std::string file = tree.path("program");
+  const std::uint64_t begin = *symbol_offset(file, "run");
+
+  EXPECT_TRUE(*begins_function(file, begin));
+  EXPECT_TRUE(*begins_function(file, begin - 0x10));
+  for (const std::uint64_t offset : {begin - 1, begin + 1, std::uint64_t{0}, ~std::uint64_t{0}}) {
+    EXPECT_FALSE(*begins_function(file, offset)) << offset;
+  }
+  EXPECT_FALSE(begins_function(tree.path("none"), begin));
+}
+
 TEST(SymbolOffsetTest, FailsForAFunctionThatIsChosenWhenAProgramIsLoaded) {
   const test::TempTree tree{
       {"program", elf_with({{"copy", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},

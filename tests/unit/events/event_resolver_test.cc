@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -87,6 +89,13 @@ std::string words_of(const perf::EventAttributes& attributes) {
   return text;
 }
 
+/// A file by the path that it has, as it is held open.
+std::string probe_of(const perf::EventAttributes& attributes) {
+  if (attributes.probe.empty()) return "";
+  if (!attributes.file) return " probe=" + attributes.probe;
+  return " probe=" + std::filesystem::read_symlink(attributes.probe).string();
+}
+
 std::string breakpoint_of(const perf::EventAttributes& attributes) {
   std::string letters;
   if (attributes.breakpoint & HW_BREAKPOINT_R) letters += 'r';
@@ -136,7 +145,7 @@ std::string lines_of(const EventResolver& resolver, const std::string& begin,
     for (const auto& [pmu, attributes] : spec.instances) {
       lines += begin + (pmu.empty() ? "-" : pmu) + " | " + std::to_string(attributes.type) + " | " +
                words_of(attributes) + breakpoint_of(attributes) +
-               (attributes.probe.empty() ? "" : " probe=" + attributes.probe) +
+               probe_of(attributes) +
                flags_of(attributes) + " | " + unit_of(spec.identity) + " | " +
                metric_of(spec.identity) + " | " + cpus_of(resolver.pmus(), pmu) +
                (spec.identity.is_uncore ? " uncore" : "") + "\n";
@@ -588,10 +597,56 @@ TEST(EventResolverTest, ProbesAFunctionAtItsPlaceInTheFile) {
   const EventSpec event = resolved_on("intel_client", "uprobe:" + file + ":main+0x4");
   const perf::EventAttributes& attributes = event.instances.front().attributes;
 
-  EXPECT_EQ(attributes.probe, file);
+  EXPECT_TRUE(std::filesystem::equivalent(attributes.probe, file));
   EXPECT_EQ(attributes.config2, *elf::symbol_offset(file, "main") + 4);
   EXPECT_EQ(event.identity.metric, "uprobe_exe_main_0x4");
   EXPECT_EQ(event.identity.help, "Hits of main+0x4 in /proc/self/exe.");
+}
+
+TEST(EventResolverTest, ProbesTheFileThatThePathNamedWhateverIsPutInItsPlace) {
+  const test::TempTree tree{{"other", "an other file"}};
+  std::filesystem::copy_file("/proc/self/exe", tree.path("program"));
+  const std::string place = tree.path("program") + ":main";
+  std::filesystem::create_hard_link(tree.path("program"), tree.path("kept"));
+
+  const EventSpec event = resolved_on("intel_client", "uprobe:" + place);
+  std::filesystem::rename(tree.path("other"), tree.path("program"));
+
+  EXPECT_TRUE(
+      std::filesystem::equivalent(event.instances.front().attributes.probe, tree.path("kept")));
+}
+
+TEST(EventResolverTest, ProbesOnlyWhereAFunctionBeginsInAFileThatOthersCanReplace) {
+  const test::TempTree tree{{"open/"}};
+  const std::string file = tree.path("open/program");
+  std::filesystem::copy_file("/proc/self/exe", file);
+  const std::uint64_t begin = *elf::symbol_offset(file, "main");
+  const auto resolved_at = [&](const std::string& place) {
+    return resolve(resolver_of("intel_client"), "uprobe:" + file + ":" + place);
+  };
+  EXPECT_TRUE(resolved_at("main+0x4"));
+  std::filesystem::permissions(tree.path("open"), std::filesystem::perms::all);
+
+  EXPECT_TRUE(resolved_at("main"));
+  EXPECT_TRUE(resolved_at(std::to_string(begin)));
+  for (const std::string& place : {std::string("main+0x4"), std::to_string(begin + 4)}) {
+    const Resolved inside = resolved_at(place);
+    ASSERT_FALSE(inside) << place;
+    EXPECT_EQ(inside.error().error.code, EACCES);
+    EXPECT_THAT(inside.error().error.attempted, HasSubstr("no function begins there"));
+  }
+}
+
+TEST(EventResolverTest, NamesTheConfiguredFileOfAProbeThatItCannotFind) {
+  const test::TempTree tree{{"program", "no program"}, {"folder/"}};
+
+  for (const char* place : {"none:main", "none:0x10", "program:main", "folder:0x10"}) {
+    const Resolved event = resolve(resolver_of("intel_client"), "uprobe:" + tree.path(place));
+
+    ASSERT_FALSE(event) << place;
+    EXPECT_THAT(event.error().error.attempted, HasSubstr(tree.path("")));
+    EXPECT_THAT(event.error().error.attempted, Not(HasSubstr("/proc/self/fd")));
+  }
 }
 
 TEST(EventResolverTest, NeedsNoHardwareCounters) {

@@ -1,0 +1,68 @@
+#include "host/trusted_path.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
+
+namespace pex::host {
+namespace {
+
+constexpr int kMaxLinks = 40;  // as the kernel follows
+
+bool is_of_ours(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
+
+bool others_may_write(const struct stat& status) {
+  const bool group_may = (status.st_mode & S_IWGRP) != 0 && status.st_gid != 0;
+  return group_may || (status.st_mode & S_IWOTH) != 0;
+}
+
+std::optional<std::string> target_of(const std::string& link) {
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  if (size <= 0) return {};
+  target.resize(static_cast<std::size_t>(size));
+  return target;
+}
+
+/// One name of `path`, which is taken off it, without the slashes around it.
+std::string take_name(std::string& path) {
+  path.erase(0, path.find_first_not_of('/'));
+  const std::string name = path.substr(0, path.find('/'));
+  path.erase(0, name.size());
+  return name;
+}
+
+}  // namespace
+
+bool is_trusted_path(const std::string& path) {
+  std::string rest = path;
+  std::string directory;  // its path; empty: the root
+  struct stat above {};
+  if (!path.starts_with('/') || ::stat("/", &above) != 0) return false;
+  for (int links = 0;;) {
+    const bool is_of_root = is_of_ours(above.st_uid);
+    const std::string name = take_name(rest);
+    if (name.empty()) return is_of_root && !others_may_write(above);
+    if (!is_of_root) return false;
+    const std::string entry = directory + "/" + name;
+    struct stat status {};
+    if (::lstat(entry.c_str(), &status) != 0) return false;
+    const bool is_sticky = (above.st_mode & S_ISVTX) != 0;
+    if (others_may_write(above) && !(is_sticky && is_of_ours(status.st_uid))) return false;
+    if (!S_ISLNK(status.st_mode)) {
+      directory = entry;
+      above = status;
+      continue;
+    }
+    const std::optional<std::string> target = target_of(entry);
+    if (!target || ++links > kMaxLinks) return false;
+    rest = *target + "/" + rest;
+    if (!target->starts_with('/')) continue;
+    directory.clear();
+    if (::stat("/", &above) != 0) return false;
+  }
+}
+
+}  // namespace pex::host
