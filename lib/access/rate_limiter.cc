@@ -2,13 +2,24 @@
 
 namespace pex::access {
 
-std::optional<std::chrono::nanoseconds> RateLimiter::take(const RateLimit& limit, Time now) {
+RateLimiter::Client& RateLimiter::client(const Peer& peer, Time now) {
+  if (const auto known = known_.find(peer); known != known_.end()) return known->second;
+  if (known_.size() == kMaxPeers) {
+    std::erase_if(known_, [now](const auto& each) { return now - each.second.seen > kRemembers; });
+  }
+  return known_.size() < kMaxPeers ? known_[peer] : others_;
+}
+
+std::optional<std::chrono::nanoseconds> RateLimiter::take(const Peer& peer, const RateLimit& limit,
+                                                          Time now) {
   const std::chrono::duration<double> interval = limit.interval;
   const TokenBucket::Rate rate{1 / interval.count(), static_cast<double>(limit.burst)};
-  if (!bucket_) bucket_.emplace(rate);
-  bucket_->set_rate(rate, now);
-  if (bucket_->tokens(now) < 1) return bucket_->time_until(1, now);
-  bucket_->take(1, now);
+  Client& of = client(peer, now);
+  of.seen = now;
+  if (!of.bucket) of.bucket.emplace(rate);
+  of.bucket->set_rate(rate, now);
+  if (of.bucket->tokens(now) < 1) return of.bucket->time_until(1, now);
+  of.bucket->take(1, now);
   return {};
 }
 

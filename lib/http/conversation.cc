@@ -105,7 +105,8 @@ Response Conversation::answer_to_refused(const RequestHead& head, unsigned statu
 asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const RequestHead& head) {
   ClientErrors& errors = service_.errors;
   if (const auto& limit = settings().rate_limit) {
-    const auto wait = service_.rate_limiter.take(*limit, std::chrono::steady_clock::now());
+    const auto wait =
+        service_.rate_limiter.take(connection_.peer(), *limit, std::chrono::steady_clock::now());
     if (wait) ++errors.rate_limit;
     if (wait) co_return too_many_requests(*wait);
   }
