@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The first golden scrape of each case has the shape of the text format, *.om that of OpenMetrics. (What
-tells of a family is recorded once, so later scrapes have none of it.)"""
+"""The first golden scrape of each case has the shape of the text format, *.om that of OpenMetrics. (Of
+later scrapes a file has what differs.)"""
 
 import sys
 import unittest

@@ -1,9 +1,9 @@
 // The real daemon over a scripted kernel and a small host tree: every poll of a case is scraped
-// over HTTP, and all scrapes together must be the case's metrics.prom, byte for byte; what tells of
-// a family is recorded once. The last one in OpenMetrics has the same samples. What prometheus-cpp
-// makes of the same snapshots says the same. The exporter's own metrics, and OpenMetrics
-// (metrics.om), are recorded in one case only, so that one more changes two files.
-// With PEX_UPDATE_GOLDEN=1 the files are written instead; read their diff like code.
+// over HTTP, and all scrapes together must be the case's metrics.prom, byte for byte: the first one
+// whole, of each other what differs from the one before. The last one in OpenMetrics has the same
+// samples. What prometheus-cpp makes of the same snapshots says the same. The exporter's own
+// metrics, and OpenMetrics (metrics.om), are recorded in one case only, so that one more changes
+// two files. With PEX_UPDATE_GOLDEN=1 the files are written instead; read their diff like code.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -99,16 +99,6 @@ std::string recordable(const std::string& scrape, bool with_own_metrics) {
   return kept;
 }
 
-/// The scrape without comments that are `known`; those that it has are known from now on.
-std::string without_known_comments(const std::string& scrape, std::set<std::string>& known) {
-  std::istringstream lines{scrape};
-  std::string kept;
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with('#') || known.insert(line).second) kept += line + '\n';
-  }
-  return kept;
-}
-
 /// The body that a plain HTTP client gets.
 std::string get(std::uint16_t port, const std::string& path, const std::string& accept = "") {
   const UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -181,6 +171,23 @@ std::map<std::string, double> samples_of(const std::string& text) {
         << line << " is there twice";
   }
   return samples;
+}
+
+/// What a scrape says that the one before did not, and which series it has no more.
+std::string news(const std::string& scrape, const std::string& before) {
+  std::set<std::string> known;
+  std::istringstream old_lines{before};
+  for (std::string line; std::getline(old_lines, line);) known.insert(line);
+  std::string told;
+  std::istringstream lines{scrape};
+  for (std::string line; std::getline(lines, line);) {
+    if (!known.contains(line)) told += line + '\n';
+  }
+  const std::map<std::string, double> samples = samples_of(scrape);
+  for (const auto& [series, value] : samples_of(before)) {
+    if (!samples.contains(series)) told += "# gone " + series + '\n';
+  }
+  return told;
 }
 
 /// prometheus-cpp writes 16 digits, of the 17 that a double may need.
@@ -268,7 +275,6 @@ Recording play(const fs::path& directory) {
     }
     LoopThread thread{loop};
     std::string previous;
-    std::set<std::string> known_comments;
     for (int poll = 1; more; ++poll, more = script.advance(kernel, host.path())) {
       std::promise<void> published;
       thread.call([&] { EXPECT_TRUE(app.poll([&] { published.set_value(); })); });
@@ -277,9 +283,8 @@ Recording play(const fs::path& directory) {
       recording.is_late = recording.is_late || has_late_cpus(all);
       const std::string scrape = recordable(all, with_own_metrics);
       expect_no_fall(previous, scrape);
+      recording.text += "# poll " + std::to_string(poll) + "\n" + news(scrape, previous);
       previous = scrape;
-      recording.text +=
-          "# poll " + std::to_string(poll) + "\n" + without_known_comments(scrape, known_comments);
       recording.openmetrics =
           recordable(get(app.ports().front(), "/metrics", kOpenMetrics), with_own_metrics);
       thread.call([&] { expect_agreement(app.snapshot(), scrape); });

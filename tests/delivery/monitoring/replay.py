@@ -13,6 +13,9 @@ import harness
 import web
 
 
+GONE = re.compile("^# gone (.*)", re.M)
+
+
 class Recording:
     """Scrapes and when each was made, in seconds since the first; the first and the last are one
     round, after which the counters go on from where they are with the next."""
@@ -46,9 +49,14 @@ def emulated():
 
 def scripted(case):
     """What it publishes over the scripted kernel of an end-to-end test: made-up counts, a poll each
-    second, under names and labels that are real."""
+    second, under names and labels that are real. Of each poll the file has what has changed."""
     text = mixin.read_text(f"{mixin.root}/tests/e2e/cases/{case}/metrics.prom")
-    scrapes = [harness.Scrape(part) for part in re.split(r"^# poll \d+\n", text, flags=re.M)[1:]]
+    values, scrapes = {}, []
+    for part in re.split(r"^# poll \d+\n", text, flags=re.M)[1:]:
+        gone = harness.Scrape("".join(f"{series} 0\n" for series in GONE.findall(part)))
+        values = {**values, **harness.Scrape(part)}
+        values = {series: value for series, value in values.items() if series not in gone}
+        scrapes.append(values)
     return Recording([float(second) for second in range(len(scrapes))], scrapes)
 
 
