@@ -89,8 +89,8 @@ cgroup::IdleCgroups::Rules idle_rules(const config::Cgroups& configured) {
 }
 
 cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
-  return [hierarchy](const cgroup::Cgroup& cgroup) -> std::optional<std::chrono::nanoseconds> {
-    const std::optional<std::uint64_t> use = cgroup::cpu_use(hierarchy, cgroup.path);
+  return [hierarchy](const std::string& path) -> std::optional<std::chrono::nanoseconds> {
+    const std::optional<std::uint64_t> use = cgroup::cpu_use(hierarchy, path);
     if (!use) return {};
     return std::chrono::microseconds{*use};
   };

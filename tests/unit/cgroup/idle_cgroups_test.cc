@@ -21,6 +21,7 @@ class IdleCgroupsTest : public ::testing::Test {
   const Cgroup& add(std::uint64_t id) {
     auto cgroup = std::make_shared<Cgroup>();
     cgroup->id = id;
+    cgroup->path = "/" + std::to_string(id);
     cpu_times_[id] = 0ns;
     present_.push_back(cgroup);
     return *present_.back();
@@ -39,9 +40,9 @@ class IdleCgroupsTest : public ::testing::Test {
   int reads_ = 0;
   IdleCgroups::Cgroups present_;
   IdleCgroups::Clock::time_point now_ = IdleCgroups::Clock::now();
-  IdleCgroups idle_{{.close_after = 60s, .open_after = 5ms}, [this](const Cgroup& cgroup) {
+  IdleCgroups idle_{{.close_after = 60s, .open_after = 5ms}, [this](const std::string& path) {
                       ++reads_;
-                      return cpu_times_.at(cgroup.id);
+                      return cpu_times_.at(std::stoull(path.substr(1)));
                     }};
 };
 
@@ -188,7 +189,7 @@ TEST_F(IdleCgroupsTest, RulesThatChangeHoldForAll) {
 }
 
 TEST_F(IdleCgroupsTest, NoneIsIdleWhereCountersAreNeverClosed) {
-  IdleCgroups never{{.close_after = 0s}, [](const Cgroup&) { return 0ns; }};
+  IdleCgroups never{{.close_after = 0s}, [](const std::string&) { return 0ns; }};
   const Cgroup& cgroup = add(1);
   for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(never.update(present_, now_ += 1s));
   EXPECT_FALSE(never.is_idle(cgroup));

@@ -124,8 +124,8 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
   make_cgroup("a.service");
   make_cgroup("b.service");
   std::map<std::string, milliseconds> cpu_times = {{"/a.service", {}}, {"/b.service", {}}};
-  TargetTracker targets = tracker({}, [&](const cgroup::Cgroup& cgroup) {
-    return std::optional<std::chrono::nanoseconds>{cpu_times[cgroup.path]};
+  TargetTracker targets = tracker({}, [&](const std::string& path) {
+    return std::optional<std::chrono::nanoseconds>{cpu_times[path]};
   });
   const auto update = [&](seconds at) {
     cpu_times["/b.service"] += milliseconds{1};
