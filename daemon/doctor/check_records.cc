@@ -37,16 +37,26 @@ Findings check_switch_records(const CheckInputs& here) {
   const std::string what =
       trial.records == 0 ? "possible; there was no switch between cgroups to see them complete"
                          : number_of(trial.records, "record") + " written, none missing";
+  Findings findings;
+  if (trial.no_moves) {
+    findings.push_back(
+        {State::kNote, kSwitchRecords,
+         "moves of running tasks to other cgroups are not noted: " + could_not(*trial.no_moves),
+         "what a CPU did before a task on it moved itself is counted for the cgroup "
+         "that it moved to",
+         worded(trial.no_moves->remedy)});
+  }
   const std::size_t asked = here.planned->config.cgroups.records_buffer;
   if (trial.buffer_bytes < asked) {
-    return {{State::kNote, kSwitchRecords,
-             what + "; the buffer of a CPU is " + in_kib(trial.buffer_bytes) + " instead of " +
-                 in_kib(asked),
-             "more records are lost while the exporter is kept off a CPU",
-             "LimitMEMLOCK=infinity in the unit, or CAP_IPC_LOCK, or a larger "
-             "kernel.perf_event_mlock_kb"}};
+    findings.push_back({State::kNote, kSwitchRecords,
+                        what + "; the buffer of a CPU is " + in_kib(trial.buffer_bytes) +
+                            " instead of " + in_kib(asked),
+                        "more records are lost while the exporter is kept off a CPU",
+                        "LimitMEMLOCK=infinity in the unit, or CAP_IPC_LOCK, or a larger "
+                        "kernel.perf_event_mlock_kb"});
   }
-  return {good(kSwitchRecords, what)};
+  if (findings.empty()) findings.push_back(good(kSwitchRecords, what));
+  return findings;
 }
 
 }  // namespace pex::daemon

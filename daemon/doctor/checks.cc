@@ -51,7 +51,8 @@ CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const
                    std::move(planned)};
   if (here.may_open() && here.counts_cgroups() && plan::may_use_records(*here.planned)) {
     here.records = try_records(kernel, self, here.cpus, here.planned->plan.counting,
-                               here.planned->config.cgroups.records_buffer);
+                               here.planned->config.cgroups.records_buffer,
+                               plan::tracepoint_of_moves(options.roots));
   }
   return here;
 }

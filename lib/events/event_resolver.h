@@ -51,6 +51,10 @@ class EventResolver {
 std::optional<perf::CounterSpec> counter_on(const EventResolver& resolver, std::string_view event,
                                             std::string_view pmu);
 
+/// The attributes of the tracepoint `system`:`name`; fails as host::tracepoint_id() does.
+Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::string_view system,
+                                            std::string_view name);
+
 /// Converts any text to a part of a metric's name by the documented rule: lower case; other
 /// characters than a-z and 0-9 become '_'; repeated '_' are merged, and removed at both ends.
 std::string metric_word(std::string_view text);

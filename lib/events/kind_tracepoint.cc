@@ -44,14 +44,10 @@ std::string help_of(const std::string& name) { return "Hits of the tracepoint " 
 
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& tracepoint = std::get<Tracepoint>(event.kind);
-  const Result<std::uint64_t> id =
-      host::tracepoint_id(machine.roots, tracepoint.system, tracepoint.name);
-  if (!id) return Unresolved{false, event.at, id.error()};
-  perf::EventAttributes attributes;
-  attributes.type = PERF_TYPE_TRACEPOINT;
-  attributes.config = *id;
+  const auto attributes = tracepoint_on(machine.roots, tracepoint.system, tracepoint.name);
+  if (!attributes) return Unresolved{false, event.at, attributes.error()};
   const std::string name = name_of(tracepoint);
-  auto resolved = counted_by_kernel(metric_word(name), help_of(name), attributes);
+  auto resolved = counted_by_kernel(metric_word(name), help_of(name), *attributes);
   resolved.front().modifiers = ModifierSupport::kTracepoint;
   return resolved;
 }
@@ -65,6 +61,13 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
 }
 
 }  // namespace
+
+Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::string_view system,
+                                            std::string_view name) {
+  const Result<std::uint64_t> id = host::tracepoint_id(roots, system, name);
+  if (!id) return id.error();
+  return perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = *id};
+}
 
 constinit const Kind kTracepoints{
     .holds = holds<Tracepoint>,

@@ -49,13 +49,20 @@ constexpr std::uint64_t kValuesAndTimes =
     PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 constexpr std::uint64_t kWithIds = kValuesAndTimes | PERF_FORMAT_ID;
 
-SamplingRequest leader_of_group(std::uint64_t config, bool has_ids) {
-  SamplingRequest request = software_event(config);
+/// All events of a group that write records write the values of all of them.
+SamplingRequest writer_of_group(const EventAttributes& event, bool has_ids) {
+  SamplingRequest request;
+  request.event = event;
+  request.sample_id_all = false;
   request.period = 1;
   request.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
   if (has_ids) request.sample_type |= PERF_SAMPLE_ADDR;
   request.read_format = has_ids ? kWithIds : kValuesAndTimes;
   return request;
+}
+
+SamplingRequest leader_of_group(std::uint64_t config, bool has_ids) {
+  return writer_of_group({.type = PERF_TYPE_SOFTWARE, .config = config}, has_ids);
 }
 
 std::string on_cpu(int cpu) { return describe(Place{.cpu = cpu, .cgroup_path = {}}); }
@@ -73,7 +80,12 @@ std::string opening_of_leader(SwitchLeader leader, int cpu) {
   return "open event '" + std::string(name_of(leader)) + "', which leads the groups " + on_cpu(cpu);
 }
 
-EventTarget whole_cpu(int cpu) { return {.pid = -1, .cpu = cpu}; }
+EventTarget whole_cpu(int cpu, int leader_fd = -1) {
+  return {.pid = -1, .cpu = cpu, .group_fd = leader_fd};
+}
+
+/// Of a group: with the leader, and the one that notes moves.
+constexpr std::size_t kMaxValues = 2 + kMaxGroupMembers;
 
 /// The first one that the kernel opens; it is closed again.
 Result<SwitchLeader> find_leader(PerfKernel& kernel, int cpu) {
@@ -127,7 +139,7 @@ struct ReadAlone {
 Result<std::optional<ReadAlone>> read_alone(PerfKernel& kernel, const ReadLayout& layout,
                                             const UniqueFd& event,
                                             std::optional<std::uint64_t> id) {
-  std::array<std::uint64_t, words_in_reading(1 + kMaxGroupMembers)> words;
+  std::array<std::uint64_t, words_in_reading(kMaxValues)> words;
   const Result<std::size_t> filled = kernel.read_group(event.get(), words);
   if (!filled) return filled.error();
   const auto values = decode_values(layout, std::as_bytes(std::span(words).first(*filled)));
@@ -158,13 +170,14 @@ Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size,
 }
 
 Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
-                                                       std::span<const CounterSpec> events) {
+                                                       std::span<const CounterSpec> events,
+                                                       const EventAttributes* moves) {
   if (events.size() > kMaxGroupMembers) return too_many(cpu_);
-  Result<Group, OpenFailure> group = open_group(kernel, events);
+  Result<Group, OpenFailure> group = open_group(kernel, events, moves);
   if (group && stands_still(kernel, *group)) {
     retire(*std::move(group));
     activate_contexts(kernel, events, cpu_);
-    group = open_group(kernel, events);
+    group = open_group(kernel, events, moves);
     if (group && stands_still(kernel, *group)) {
       retire(*std::move(group));
       return standstill(cpu_);
@@ -174,10 +187,17 @@ Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
   return keep(*std::move(group));
 }
 
-Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(
-    PerfKernel& kernel, std::span<const CounterSpec> events) const {
-  Result<Group, OpenFailure> group = open_leader(kernel, 1 + events.size());
+Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(PerfKernel& kernel,
+                                                              std::span<const CounterSpec> events,
+                                                              const EventAttributes* moves) const {
+  const std::size_t writers = moves == nullptr ? 1 : 2;
+  Result<Group, OpenFailure> group = open_leader(kernel, writers + events.size());
   if (!group) return group;
+  if (moves != nullptr) {
+    if (const Result<> noted = open_moves(kernel, *moves, *group); !noted) {
+      return OpenFailure{0, noted.error()};
+    }
+  }
   const int leader_fd = group->events.front().get();
   CounterRequest request = member_of(leader_fd, cpu_);
   for (std::size_t event = 0; event < events.size(); ++event) {
@@ -213,6 +233,25 @@ Result<SwitchRing::Group, OpenFailure> SwitchRing::open_leader(PerfKernel& kerne
   return group;
 }
 
+/// It runs once the leader does.
+Result<> SwitchRing::open_moves(PerfKernel& kernel, const EventAttributes& tracepoint,
+                                Group& group) const {
+  SamplingRequest request = writer_of_group(tracepoint, group.mark.has_ids());
+  request.disabled = false;
+  Result<OpenCounter> member =
+      open_sampling(kernel, request, whole_cpu(cpu_, group.events.front().get()));
+  if (!member) {
+    return with_attempt(member.error(),
+                        "open the tracepoint of moves between cgroups " + on_cpu(cpu_));
+  }
+  const Result<> attached = ring_.attach(kernel, member->fd.get());
+  if (!attached) return with_cpu(attached.error(), cpu_);
+  group.notes_moves = true;
+  group.events.push_back(std::move(member->fd));
+  group.member_ids.push_back(member->id);
+  return {};
+}
+
 std::size_t SwitchRing::keep(Group group) {
   std::size_t number = 0;
   while (number < groups_.size() && !groups_[number].events.empty()) ++number;
@@ -243,52 +282,55 @@ bool SwitchRing::is_retired(const Mark& mark) const {
 
 bool SwitchRing::stands_still(PerfKernel& kernel, const Group& group) const {
   GroupReading reading;
-  std::uint64_t switches = 0;
-  return read_values(kernel, group, reading, switches) && reading.time_enabled.count() == 0;
+  SwitchCounts happened;
+  return read_values(kernel, group, reading, happened) && reading.time_enabled.count() == 0;
 }
 
 Result<> SwitchRing::read(PerfKernel& kernel, std::size_t group, GroupReading& reading,
-                          std::uint64_t& switches) const {
-  return read_values(kernel, groups_[group], reading, switches);
+                          SwitchCounts& happened) const {
+  return read_values(kernel, groups_[group], reading, happened);
 }
 
 /// Of the CPU that went offline, the kernel has made each event a group of its own.
 Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupReading& reading,
-                                 std::uint64_t& switches) const {
-  std::array<std::uint64_t, words_in_reading(1 + kMaxGroupMembers)> words;
+                                 SwitchCounts& happened) const {
+  std::array<std::uint64_t, words_in_reading(kMaxValues)> words;
   const Result<std::size_t> filled = kernel.read_group(group.events.front().get(), words);
   if (!filled) return filled.error();
   const auto values =
       decode_values(layout_of(group), std::as_bytes(std::span(words).first(*filled)));
   if (!values || values->counters.size() != group.events.size()) return broken_up(cpu_);
-  switches = values->counters[0].value;
+  const std::size_t first = group.first_count();
+  happened.switches = values->counters[0].value;
+  if (group.notes_moves) happened.moves = values->counters[1].value;
   reading.state = GroupReading::State::kCounting;
   reading.time_enabled = *values->time_enabled;
   reading.time_running = *values->time_running;
-  reading.counts.resize(group.events.size() - 1);
+  reading.counts.resize(group.events.size() - first);
   for (std::size_t event = 0; event < reading.counts.size(); ++event) {
-    reading.counts[event] = values->counters[event + 1].value;
+    reading.counts[event] = values->counters[first + event].value;
   }
   reading.unreadable.reset();
   return {};
 }
 
 Result<> SwitchRing::read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
-                               std::uint64_t& switches) const {
-  const auto& [mark, events, member_ids] = groups_[group];
-  const auto leader = read_alone(kernel, layout_of(groups_[group]), events.front(), {});
+                               SwitchCounts& happened) const {
+  const Group& of = groups_[group];
+  const auto leader = read_alone(kernel, layout_of(of), of.events.front(), {});
   if (!leader) return leader.error();
   if (!*leader) return broken_up(cpu_);
   GroupReading last;
   last.time_enabled = (*leader)->enabled;
   last.time_running = (*leader)->running;
-  for (std::size_t event = 1; event < events.size(); ++event) {
-    const auto member = read_alone(kernel, layout_with_ids_, events[event], member_ids[event - 1]);
+  for (std::size_t event = of.first_count(); event < of.events.size(); ++event) {
+    const auto member =
+        read_alone(kernel, layout_with_ids_, of.events[event], of.member_ids[event - 1]);
     const bool is_readable = member && *member;
-    if (!is_readable) last.unreadable.set(event - 1);
+    if (!is_readable) last.unreadable.set(event - of.first_count());
     last.counts.push_back(is_readable ? (*member)->value : 0);
   }
-  switches = (*leader)->value;
+  happened.switches = (*leader)->value;
   reading = std::move(last);
   return {};
 }

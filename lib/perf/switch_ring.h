@@ -33,19 +33,32 @@ enum class SwitchLeader {
 /// "cgroup-switches", "context-switches".
 std::string_view name_of(SwitchLeader leader);
 
+/// How often the events that write the records of a group happened since it was opened.
+struct SwitchCounts {
+  /// The value of the leader, which counts while the group has the PMU.
+  std::uint64_t switches = 0;
+  /// A task on this CPU has moved itself, or another one, to another cgroup; 0: they are not noted.
+  std::uint64_t moves = 0;
+};
+
 /// The values of a group when a task left the CPU, with its last event and time included: the
 /// kernel writes the record while that task is still the current one (perf_event_task_sched_out()
 /// in include/linux/perf_event.h). All numbers but the ids are totals since the group was opened,
 /// and none ever decreases. So the difference to the record before is what the cgroup that leaves
-/// did on this CPU, if `switches` grew by exactly 1 and the group had the PMU all the time.
+/// did on this CPU, if `switches` grew by exactly 1, `moves` did not grow, and the group had the
+/// PMU all the time.
+///
+/// A group that notes moves also writes one when the current task has moved itself, or another
+/// task, to another cgroup: `moves` has grown by 1 then, and `cgroup` is where the current task is
+/// now. Up to there, a task that moved itself was in another one.
 struct SwitchRecord {
   std::size_t group = 0;               ///< its number in the SwitchRing
-  std::uint64_t cgroup = 0;            ///< id of the cgroup that leaves, as in NewCgroup
+  std::uint64_t cgroup = 0;            ///< id of the current task's cgroup, as in NewCgroup
   std::chrono::nanoseconds enabled{};  ///< since the group was opened, also while the CPU is idle
   std::chrono::nanoseconds running{};  ///< it had the PMU; never more than `enabled`
-  std::uint64_t switches = 0;  ///< the value of the leader, which counts while `running` does
-  /// Raw, in the order in which the events were opened, without the leader. Valid until the visitor
-  /// returns.
+  SwitchCounts happened;
+  /// Raw, in the order in which the events were opened, without those of `happened`. Valid until
+  /// the visitor returns.
   std::span<const std::uint64_t> counts;
 };
 
@@ -81,7 +94,7 @@ struct Loss {
 ///   const auto group = ring->add_group(kernel, events);
 ///   work();
 ///   struct Visitor {
-///     void operator()(const SwitchRecord& record) { last[record.cgroup] = record.switches; }
+///     void operator()(const SwitchRecord& record) { last[record.cgroup] = record.enabled; }
 ///     void operator()(const NewCgroup& cgroup) { paths[cgroup.id] = cgroup.path; }
 ///     void operator()(const Loss& loss) { lost += loss.records; }
 ///     ...
@@ -104,8 +117,14 @@ class SwitchRing {
   ///
   /// The group is read once to check that its time advances. If it does not, it is opened again, as
   /// CounterGroup::open does; if that did not help, the error is ENODATA.
+  ///
+  /// `moves`: the tracepoint cgroup:cgroup_attach_task, which the kernel reaches on the CPU of the
+  /// task that moves one, after the move. It becomes a member that writes records as the leader
+  /// does. They lack the data of the tracepoint, so it needs no other right than counting. Such a
+  /// group stays until the ring is closed: the member would go on writing without its leader.
   Result<std::size_t, OpenFailure> add_group(PerfKernel& kernel,
-                                             std::span<const CounterSpec> events);
+                                             std::span<const CounterSpec> events,
+                                             const EventAttributes* moves = nullptr);
 
   /// Stops the group and starts it again. The interval up to the first record after that includes
   /// what was counted between the last record and the stop, by whichever cgroup.
@@ -115,15 +134,16 @@ class SwitchRing {
   /// Closes its events. Records of it that are still in the ring are not given to a visitor.
   void remove_group(std::size_t group);
 
-  /// What the group has counted up to now, by one read(2): `switches` is the value of the leader,
-  /// `reading` has the others. ENODEV after the CPU was offline; both are unchanged then.
+  /// What the group has counted up to now, by one read(2), as a record has it. ENODEV after the CPU
+  /// was offline; both are unchanged then.
   Result<> read(PerfKernel& kernel, std::size_t group, GroupReading& reading,
-                std::uint64_t& switches) const;
+                SwitchCounts& happened) const;
 
   /// After ENODEV: what it had counted when the CPU went offline, event by event, as the kernel has
-  /// broken the group up. An event that returns nothing alone is in `reading.unreadable`.
+  /// broken the group up. An event that returns nothing alone is in `reading.unreadable`; the
+  /// number of moves is unchanged.
   Result<> read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
-                     std::uint64_t& switches) const;
+                     SwitchCounts& happened) const;
 
   /// Gives what is in the ring to `visit`, oldest first, as SwitchRecord, NewCgroup or Loss: a
   /// function object that accepts each of them. It must not call the ring. A record that does not
@@ -142,6 +162,7 @@ class SwitchRing {
   int cpu() const { return cpu_; }
   SwitchLeader leader() const { return leader_; }
 
+  bool notes_moves(std::size_t group) const { return groups_[group].notes_moves; }
   /// Open counters, each a descriptor: of a group, the leader included, and the ring's own.
   std::size_t events(std::size_t group) const { return groups_[group].events.size(); }
   static constexpr std::size_t own_events() { return 1; }
@@ -162,8 +183,11 @@ class SwitchRing {
   /// A number that is free has no mark and no events.
   struct Group {
     Mark mark;
-    std::vector<UniqueFd> events;           ///< the leader first
-    std::vector<std::uint64_t> member_ids;  ///< of the others
+    std::vector<UniqueFd> events;           ///< the leader first, then the one that notes moves
+    std::vector<std::uint64_t> member_ids;  ///< of those behind the leader
+    bool notes_moves = false;
+
+    std::size_t first_count() const { return notes_moves ? 2 : 1; }  ///< of events
   };
   /// Words of a SwitchRecord in the ring (perf_output_sample() in kernel/events/core.c), from the
   /// number of its values on, and after them the id of the cgroup:
@@ -184,14 +208,15 @@ class SwitchRing {
         owner_(std::move(owner)),
         ring_(std::move(ring)) {}
 
-  Result<Group, OpenFailure> open_group(PerfKernel& kernel,
-                                        std::span<const CounterSpec> events) const;
+  Result<Group, OpenFailure> open_group(PerfKernel& kernel, std::span<const CounterSpec> events,
+                                        const EventAttributes* moves) const;
   Result<Group, OpenFailure> open_leader(PerfKernel& kernel, std::size_t values) const;
+  Result<> open_moves(PerfKernel& kernel, const EventAttributes& tracepoint, Group& group) const;
   const ReadLayout& layout_of(const Group& group) const {
     return group.mark.has_ids() ? layout_with_ids_ : layout_.read_layout();
   }
   Result<> read_values(PerfKernel& kernel, const Group& group, GroupReading& reading,
-                       std::uint64_t& switches) const;
+                       SwitchCounts& happened) const;
   bool stands_still(PerfKernel& kernel, const Group& group) const;
   std::size_t keep(Group group);
   void retire(Group group);
@@ -246,8 +271,7 @@ bool SwitchRing::visit_sample(std::span<const std::byte> record, Visitor& visit)
 template <std::size_t kWordsOfValue, typename Visitor>
 bool SwitchRing::visit_values(std::span<const std::uint64_t> words, Visitor& visit) const {
   constexpr bool kHasIds = kWordsOfValue > 1;
-  constexpr std::size_t kFirstCount = kLeader + kWordsOfValue;
-  if (words.size() <= kFirstCount || words[kValues] == 0) [[unlikely]]
+  if (words.size() <= kLeader + kWordsOfValue || words[kValues] == 0) [[unlikely]]
     return false;
   const Mark mark{words[kValues], kHasIds ? words[kLeader + 1] : kNoId};
   if (mark.has_ids() != kHasIds) [[unlikely]]
@@ -258,11 +282,13 @@ bool SwitchRing::visit_values(std::span<const std::uint64_t> words, Visitor& vis
   const std::size_t cgroup = kLeader + kWordsOfValue * mark.values;
   if (words.size() <= cgroup) [[unlikely]]
     return false;
-  std::span<const std::uint64_t> counts = words.subspan(kFirstCount, mark.values - 1);
+  const std::size_t counted_from = groups_[group].first_count();
+  const std::size_t first_count = kLeader + kWordsOfValue * counted_from;
+  std::span<const std::uint64_t> counts = words.subspan(first_count, mark.values - counted_from);
   std::array<std::uint64_t, kMaxGroupMembers> without_ids;  // those that there are are set
   if constexpr (kHasIds) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      without_ids[i] = words[kFirstCount + kWordsOfValue * i];
+      without_ids[i] = words[first_count + kWordsOfValue * i];
     }
     counts = std::span(without_ids).first(counts.size());
   }
@@ -270,7 +296,8 @@ bool SwitchRing::visit_values(std::span<const std::uint64_t> words, Visitor& vis
                      .cgroup = words[cgroup],
                      .enabled = std::chrono::nanoseconds{words[kEnabled]},
                      .running = std::chrono::nanoseconds{words[kRunning]},
-                     .switches = words[kLeader],
+                     .happened = {.switches = words[kLeader],
+                                  .moves = counted_from > 1 ? words[kLeader + kWordsOfValue] : 0},
                      .counts = counts});
   return true;
 }

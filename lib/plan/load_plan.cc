@@ -115,6 +115,10 @@ std::size_t min_cgroups_for_records(const config::Cgroups& cgroups) {
   return collect::RecordUse::kNever;
 }
 
+Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots) {
+  return events::tracepoint_on(roots, "cgroup", "cgroup_attach_task");
+}
+
 collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
                                         const std::optional<cgroup::Hierarchy>& hierarchy,
                                         perf::PerfKernel& kernel,
@@ -126,6 +130,7 @@ collect::CounterSources counter_sources(const LoadedPlan& planned, const host::H
   options.buffer_bytes = planned.config.cgroups.records_buffer;
   options.use = std::move(use);
   options.own_cgroup = [roots, tree = *hierarchy] { return cgroup::own_cgroup_id(roots, tree); };
+  if (const auto moves = tracepoint_of_moves(roots)) options.moves = *moves;
   return collect::record_sources(
       kernel, std::make_shared<const collect::CountingPlan>(planned.plan.counting), options);
 }

@@ -44,6 +44,10 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::strin
 /// From how many cgroups on records count them, as configured (cgroups.source).
 std::size_t min_cgroups_for_records(const config::Cgroups& cgroups);
 
+/// The tracepoint by which records show moves of running tasks to other cgroups; or why they do
+/// not.
+Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots);
+
 /// What counts: records of switches or descriptors, as `use` says. `kernel` outlives it.
 collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
                                         const std::optional<cgroup::Hierarchy>& hierarchy,

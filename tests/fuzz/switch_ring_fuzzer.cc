@@ -26,24 +26,28 @@ using pex::fuzz::require;
 using pex::perf::SwitchRing;
 
 constexpr std::size_t kOwner = 0;  // the first event that a ring opens
-constexpr std::size_t kEvents = 2;
+constexpr std::size_t kValues = 3;
 constexpr std::uint64_t kIdOfTarget = 7;
 
-/// A ring with one group, and the sums of one cgroup that its records are added to.
+/// A ring with one group, and the sums of one cgroup that its records are added to. One of the
+/// values of a group that notes moves is their number.
 class Recording {
  public:
-  Recording() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
+  explicit Recording(bool notes_moves)
+      : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))),
+        events_(notes_moves ? kValues - 2 : kValues - 1) {
     auto ring = SwitchRing::open(kernel_, 3, {page_, page_}, true);
     require(ring.has_value());
     ring_.emplace(*std::move(ring));
     const pex::perf::CounterSpec event{
         "page-faults", {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS}};
-    const std::vector<pex::perf::CounterSpec> events(kEvents, event);
-    const auto added = ring_->add_group(kernel_, events);
+    const std::vector<pex::perf::CounterSpec> events(events_, event);
+    const pex::perf::EventAttributes moves{.type = PERF_TYPE_TRACEPOINT, .config = 1};
+    const auto added = ring_->add_group(kernel_, events, notes_moves ? &moves : nullptr);
     require(added && *added == group_);
     writer_.emplace(kernel_.opened_events.at(kOwner));
-    sums_.add_group(group_, kEvents);
-    attribution_.add_group(group_, kEvents, true);
+    sums_.add_group(group_, events_);
+    attribution_.add_group(group_, events_, true);
     sums_.set_names([](std::uint64_t) -> const std::string* { return nullptr; });
     target_ = sums_.open(std::make_shared<const pex::cgroup::Cgroup>(
                              pex::cgroup::Cgroup{"/a.service", kIdOfTarget, {}}),
@@ -54,9 +58,9 @@ class Recording {
   std::size_t size() const { return page_; }
 
   void operator()(const pex::perf::SwitchRecord& record) {
-    require(record.group == group_ && record.counts.size() == kEvents);
-    attribution_.record(
-        group_, {record.cgroup, record.enabled, record.running, record.switches, record.counts});
+    require(record.group == group_ && record.counts.size() == events_);
+    attribution_.record(group_, {record.cgroup, record.enabled, record.running,
+                                 record.happened.switches, record.counts, record.happened.moves});
   }
   void operator()(const pex::perf::NewCgroup& cgroup) {
     for (const char byte : cgroup.path) sum_of_bytes_ += static_cast<unsigned char>(byte);
@@ -83,6 +87,7 @@ class Recording {
 
  private:
   std::size_t page_;
+  std::size_t events_;  ///< in the group
   pex::test::ScriptedKernel kernel_;
   std::optional<SwitchRing> ring_;
   std::optional<pex::test::ScriptedRing> writer_;
@@ -119,12 +124,12 @@ void write_memory(Recording& recording, std::span<const std::byte> bytes) {
 }  // namespace
 
 /// Any ring gives records that are whole, and sums that never fall. The lowest bit of the first
-/// byte decides whether the rest is the memory of the ring, or records, of which the other bits say
-/// how many there are in a poll.
+/// byte decides whether the rest is the memory of the ring, or records, of which the next two say
+/// how many there are in a poll. The fourth decides whether moves are noted.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-  Recording recording;
+  Recording recording{data[0] / 8 % 2 != 0};
 
   if (data[0] % 2 == 0) {
     write_records(recording, bytes, data[0] / 2 % 4 + std::size_t{1});

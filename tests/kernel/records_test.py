@@ -22,6 +22,7 @@ import unittest
 import harness
 import perf_events
 from churn_test import Scraper
+from events_test import WITH_TRACEFS, require_tracefs
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
 METRICS = {"context-switches": "context_switches", "minor-faults": "minor_faults"}
@@ -29,6 +30,7 @@ CPU = 0
 OF_COUNTS = 2e-5  # relative: 2 of 100 000
 OF_TIME = 0.001   # relative, of all cgroups of a tree together
 ESTIMATE = 0.02   # relative, where records may be missing
+WITHOUT_TRACEFS = ("unshare", "-m", "sh", "-c", 'umount -a -l -t tracefs; exec "$@"', "sh")
 SOURCE = "perf_event_exporter_cgroup_source_cpus"
 LATE_POLLS = "perf_event_exporter_cpu_late_polls_total"
 
@@ -199,35 +201,42 @@ class BriefLivesTest(unittest.TestCase):
                 if dict(labels)["cgroup"].startswith(f"{tree.path}/brief-")}
 
 
+def touch(pages):
+    with mmap.mmap(-1, pages * mmap.PAGESIZE) as memory:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        for page in range(pages):
+            memory[page * mmap.PAGESIZE] = 1
+
+
+def in_a_process(work):
+    """Calls `work` in a new process on CPU."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.sched_setaffinity(0, {CPU})
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
 class MoveTest(unittest.TestCase):
-    """A record names the cgroup that a task is in when it leaves the CPU, not when it came there."""
+    """A record names the cgroup that a task is in when it leaves the CPU, not when it came there. Where
+    tracefs cannot be read, nothing shows that it has moved itself."""
 
     BEFORE, SINCE, AFTER = 4000, 1000, 2000  # pages
     OF_PYTHON = 200                          # page faults of the process itself
 
     def move(self, tree, cgroups):
         """A process works in one cgroup, waits, works, moves itself to the other, and works."""
-        def touch(pages):
-            with mmap.mmap(-1, pages * mmap.PAGESIZE) as memory:
-                memory.madvise(mmap.MADV_NOHUGEPAGE)
-                for page in range(pages):
-                    memory[page * mmap.PAGESIZE] = 1
-
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.sched_setaffinity(0, {CPU})
-                for cgroup in (tree.path, cgroups[0]):
-                    tree.join(cgroup)
-                    time.sleep(0.01)
-                touch(self.BEFORE)
-                time.sleep(0.01)
-                touch(self.SINCE)
-                tree.join(cgroups[1])
-                touch(self.AFTER)
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
+        for cgroup in (tree.path, cgroups[0]):
+            tree.join(cgroup)
+            time.sleep(0.01)
+        touch(self.BEFORE)
+        time.sleep(0.01)
+        touch(self.SINCE)
+        tree.join(cgroups[1])
+        touch(self.AFTER)
 
     def test_what_a_task_did_since_it_got_the_cpu_goes_with_it_where_it_moves_itself(self):
         first, second = harness.undisturbed(self.faults_of_a_move)
@@ -240,12 +249,58 @@ class MoveTest(unittest.TestCase):
     def faults_of_a_move(self):
         with harness.CgroupTree("move") as tree:
             cgroups = [tree.make("first"), tree.make("second")]
-            with harness.Daemon(config_of(tree, "records")) as daemon:
+            with harness.Daemon(config_of(tree, "records"), wrapper=WITHOUT_TRACEFS) as daemon:
                 before = count_by_records(daemon)
-                self.move(tree, cgroups)
+                in_a_process(functools.partial(self.move, tree, cgroups))
                 after = daemon.scrape_after_polls()
             check_records(before, after)
             return [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
+
+
+class SelfMoveTest(unittest.TestCase):
+    """Processes that move themselves to another cgroup while they run, as many starts of services and
+    containers do. Where tracefs can be read, each has what it did there, and no more."""
+
+    LIVES, BEFORE, AFTER = 50, 1000, 500  # processes, and pages of each
+    OF_A_COUNT = 0.01                     # relative
+    AT_AN_END = 1                         # page faults in the middle of which the cgroup changes
+
+    def setUp(self):
+        require_tracefs()
+
+    def live(self, tree, cgroups):
+        """From the root to one cgroup, and on to the other."""
+        touch(self.BEFORE)
+        for cgroup, pages in zip(cgroups, (self.BEFORE, self.AFTER)):
+            tree.join(cgroup)
+            touch(pages)
+
+    def test_a_cgroup_has_what_processes_did_there_since_they_moved_themselves_to_it(self):
+        harness.undisturbed(self.compare)
+
+    def compare(self):
+        with contextlib.ExitStack() as stack:
+            tree = stack.enter_context(harness.CgroupTree("moves"))
+            cgroups = [tree.make("heavy"), tree.make("light")]
+            daemon = stack.enter_context(harness.Daemon(config_of(tree, "records"),
+                                                        wrapper=WITH_TRACEFS))
+            before = count_by_records(daemon)
+            counters = [stack.enter_context(perf_events.Counters(["minor-faults"], [CPU],
+                                                                 tree.mount + cgroup))
+                        for cgroup in cgroups]
+            for _ in range(self.LIVES):
+                in_a_process(functools.partial(self.live, tree, cgroups))
+            after = daemon.scrape_after_polls()
+            true = [of_cgroup.sums()["minor-faults"] for of_cgroup in counters]
+        check_records(before, after)
+        counted = [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
+        print(f"\npage faults after moves: {counted} of {true}")
+        for of_cgroup, most in zip(counted, true):
+            self.assertLessEqual(of_cgroup, most + self.AT_AN_END * self.LIVES)
+        # Up to the next move, the other cgroup's are nobody's.
+        pages = self.LIVES * self.AFTER
+        self.assertAlmostEqual(counted[1], pages, delta=self.OF_A_COUNT * pages)
+        self.assertAlmostEqual(true[1], pages, delta=self.OF_A_COUNT * pages)
 
 
 class ReaderAwayTest(unittest.TestCase):

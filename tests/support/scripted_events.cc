@@ -41,6 +41,8 @@ Result<perf::OpenCounter> ScriptedEvents::open(perf::EventAttr& attr,
   event->target = target;
   event->id = kFirstId + events_.size();
   event->other_end.reset(ends[1]);
+  const auto leader = by_fd_.find(target.group_fd);
+  if (leader != by_fd_.end()) event->leader = leader->second;
   by_fd_[ends[0]] = events_.size();
   events_.push_back(std::move(event));
   return perf::OpenCounter{UniqueFd{ends[0]}, events_.back()->id};
@@ -104,6 +106,15 @@ std::optional<std::size_t> ScriptedEvents::number_of(int fd) {
   std::size_t number = 0;
   if (find(fd, number) == nullptr) return std::nullopt;
   return number;
+}
+
+std::vector<std::uint64_t> ScriptedEvents::member_ids(std::size_t leader) {
+  const std::lock_guard lock{mutex_};
+  std::vector<std::uint64_t> ids;
+  for (const auto& event : events_) {
+    if (event->leader == leader) ids.push_back(event->id);
+  }
+  return ids;
 }
 
 /// The write end of a pipe reports an error once its read end is closed.

@@ -25,6 +25,7 @@ class ScriptedEvents {
     perf::EventAttr attr;
     perf::EventTarget target;
     std::uint64_t id = 0;
+    std::optional<std::size_t> leader;  ///< the number of the event whose group it is a member of
     /// The whole mapping: control page, ring and what follows; empty until it is mapped.
     perf::Mapping memory;
     bool is_writable = false;  ///< was mapped so
@@ -63,6 +64,8 @@ class ScriptedEvents {
   Event& at(std::size_t number);  ///< in the order of opening
   /// The number of the event that has this descriptor; nothing if none had.
   std::optional<std::size_t> number_of(int fd);
+  /// The ids of those in the group that it leads, in the order of opening; closed ones as well.
+  std::vector<std::uint64_t> member_ids(std::size_t leader);
   /// All of them whose descriptors are not closed.
   std::vector<std::size_t> still_open();
   std::size_t opened();

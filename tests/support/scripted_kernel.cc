@@ -305,16 +305,15 @@ Result<std::size_t> ScriptedKernel::read_opened(std::size_t leader,
   if (!event.is_stopped) ++event.reads;
   const std::uint64_t time = event.is_dead ? 0 : kStep * event.reads;
   const bool has_ids = (event.attr.read_format & PERF_FORMAT_ID) != 0;
-  std::vector<std::uint64_t> reading = {1, time, time};
+  std::vector<std::uint64_t> reading = {0, time, time};
   const auto add_value = [&](std::uint64_t id) {
+    ++reading[0];
     reading.push_back(0);
     if (has_ids) reading.push_back(id);
   };
   add_value(event.id);
-  for (const Counter* member : members_of(event.id)) {
-    ++reading[0];
-    add_value(member->id);
-  }
+  for (const std::uint64_t member : opened_events.member_ids(leader)) add_value(member);
+  for (const Counter* member : members_of(event.id)) add_value(member->id);
   const auto& change = opened_events.change_reading;
   if (const int code = change ? change(leader, reading) : 0; code != 0) return Error{code, {}, {}};
   if (reading.size() > words.size()) return Error{ENOSPC, {}, {}};

@@ -105,9 +105,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   }
   std::chrono::nanoseconds now() override;
 
-  /// What open_event opened, with their rings. One of them can lead a group that open() adds
-  /// members to. Read as a whole, its counts are 0, and its time goes on by 1 ms with every read,
-  /// unless change_reading changes that.
+  /// What open_event opened, with their rings. One of them can lead a group that open_event() and,
+  /// after that, open() add members to. Read as a whole, its counts are 0, and its time goes on by
+  /// 1 ms with every read, unless change_reading changes that.
   ScriptedEvents opened_events;
 
   std::size_t still_open();                       ///< counters whose descriptors are not closed

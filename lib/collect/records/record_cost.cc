@@ -58,24 +58,24 @@ bool has_counts_of(const GroupPlan& recorded, const GroupPlan& group) {
 }
 
 /// On each CPU that counts by records, the groups that are recorded once, with their leaders, and
-/// nothing for those of scope cpu that are the same; for the ring, and for a base without events;
-/// one group for the check; the other groups for all cgroups. On the other CPUs, all groups for all
-/// cgroups. On all of them, a ring for names.
+/// nothing for those of scope cpu that are the same; for the ring, for a base without events, and
+/// for its moves; one group for the check; the other groups for all cgroups. On the other CPUs, all
+/// groups for all cgroups. On all of them, a ring for names.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
   if (plan.cgroup.empty()) return descriptors;
   const CountingPlan in_records = part_of(plan, true);
   const CounterCost once = descriptor_cost(in_records, cpus);
   const CounterCost always = descriptor_cost(part_of(plan, false), cpus);
-  constexpr std::size_t kRingAndBase = 2;
+  constexpr std::size_t kRingBaseAndMoves = 3;
   const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
   const std::size_t recorded = std::min(by_records, online);
   const std::size_t share = online - recorded;
   CounterCost cost = descriptors;
   cost.cpus -= share_of(descriptor_cost(shared_part_of(plan), cpus).cgroup, recorded, online);
-  cost.cpus +=
-      share_of(once.cgroup, recorded, online) +
-      (kRingAndBase + in_records.cgroup.groups.size() + events_of_check(in_records)) * recorded;
+  cost.cpus += share_of(once.cgroup, recorded, online) +
+               (kRingBaseAndMoves + in_records.cgroup.groups.size() + events_of_check(in_records)) *
+                   recorded;
   if (recorded > 0) cost.cpus += online;
   cost.cgroup =
       share_of(descriptors.cgroup, share, online) + share_of(always.cgroup, recorded, online);

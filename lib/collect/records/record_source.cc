@@ -30,8 +30,9 @@ perf::GroupReading reading_before(const perf::GroupReading& now) {
   return before;
 }
 
-bool is_losing(const SwitchAttribution::Statistics& poll) {
-  return poll.lost_time > poll.time / 10;
+/// For want of a record.
+nanoseconds lost_time(const SwitchAttribution::Statistics& poll) {
+  return poll.lost_time - poll.moved_time;
 }
 
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
@@ -129,8 +130,8 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  losing_polls_ = is_losing(poll) ? losing_polls_ + 1 : 0;
-  const bool loses_much = losing_polls_ == kLosingPolls || poll.lost_time >= kMaxLost;
+  losing_polls_ = lost_time(poll) > poll.time / 10 ? losing_polls_ + 1 : 0;
+  const bool loses_much = losing_polls_ == kLosingPolls || lost_time(poll) >= kMaxLost;
   if (loses_much && poll.lost > 0) {
     give_up(records_lost_often(poll, cpu_));
   } else if (loses_much || !poll.are_complete) {
@@ -217,8 +218,9 @@ Result<> RecordSource::start_recording() {
   if (is_dead_ && recorded_ == 0) end_recording();
   if (recording_) return {};
   is_dead_ = false;
-  Result<std::unique_ptr<SwitchRecording>> opened = SwitchRecording::open(
-      kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_, options_.own_cgroup);
+  Result<std::unique_ptr<SwitchRecording>> opened =
+      SwitchRecording::open(kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_,
+                            options_.own_cgroup, options_.moves);
   if (!opened) {
     if (opened.error().code != ENODEV)
       give_up(records_refused(opened.error(), cpu_));  // else offline
@@ -371,8 +373,8 @@ void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   opened.last_running = reading.time_running;
 }
 
-/// Not a new cgroup: tasks are moved into it, and what a task did since the last switch is counted
-/// for the cgroup that it leaves the CPU in.
+/// Not a new cgroup: tasks are moved into it, and where that is not noted, what a task did since
+/// the last switch is counted for the cgroup that it leaves the CPU in.
 void RecordSource::note_busy(const Opened& opened, nanoseconds time) {
   if (!options_.is_checked || !check_.is_busiest(time)) return;
   if (now() - opened.since < RecordCheck::kMinAge) return;

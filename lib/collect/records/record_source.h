@@ -31,6 +31,7 @@ struct RecordOptions {
   std::shared_ptr<const RecordUse> use = std::make_shared<const RecordUse>(0);
   bool is_checked = true;  ///< by descriptors (RecordCheck)
   SwitchRecording::OwnCgroup own_cgroup = [] { return std::nullopt; };
+  SwitchRecording::Moves moves = {};
 };
 
 /// The CPUs that count cgroups by records, and will at the next poll, or did until they went
@@ -64,7 +65,8 @@ class RecordedCpus {
 ///                                                                               some minutes
 ///
 /// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
-/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs. Records
+/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs. What is
+/// lost at moves of tasks does not count: none of it is missing for want of a record. Records
 /// are tried again a minute later; if they are given up soon again, after 2, 4, ... 64 minutes.
 /// What the CPU did between its last record and the end of the recording is lost as well. A change
 /// of the source loses at most what happens between the last reading of the one and the opening of

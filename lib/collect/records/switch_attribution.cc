@@ -57,6 +57,7 @@ SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const Switc
   interval.enabled = increment(group.enabled, values.enabled, fell);
   interval.running = increment(group.running, values.running, fell);
   interval.switches = increment(group.switches, values.switches, fell);
+  interval.moves = increment(group.moves, values.moves, fell);
   increments_.resize(values.counts.size());
   for (std::size_t event = 0; event < values.counts.size(); ++event) {
     increments_[event] = increment(group.counts[event], values.counts[event], fell);
@@ -65,6 +66,7 @@ SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const Switc
   group.enabled = values.enabled;
   group.running = values.running;
   group.switches = values.switches;
+  group.moves = values.moves;
   return interval;
 }
 
@@ -73,14 +75,17 @@ void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   if (of == nullptr) return;
   const Interval interval = advance(*of, values);
   const bool has_loss = std::exchange(of->has_loss, false);
-  const bool is_skipped = !has_loss && !interval.any_fell && interval.switches != 1;
+  const bool is_broken = has_loss || interval.any_fell;
+  const bool is_skipped = !is_broken && interval.switches + interval.moves != 1;
+  const bool is_moved = !is_broken && !is_skipped && interval.moves > 0;
   ++statistics_.records;
   statistics_.skipped += is_skipped ? 1 : 0;
+  if (is_moved) statistics_.moved_time = saturating_sum(statistics_.moved_time, interval.enabled);
   if (!of->is_base) await_base(group, values.cgroup);
   // The base never loses the PMU: some microseconds only pass until the kernel starts it.
   const bool had_the_pmu =
       of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
-  if (has_loss || is_skipped || interval.any_fell || (of->is_base && !had_the_pmu)) {
+  if (is_broken || is_skipped || is_moved || (of->is_base && !had_the_pmu)) {
     drop(*of, interval);
   } else if (had_the_pmu) {
     add(group, values.cgroup, interval, increments_);
@@ -88,6 +93,7 @@ void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
     decide_later(*of, interval);
   }
   if (!of->is_base) return;
+  if (interval.moves > 0) return note_move(values);
   for (const std::size_t awaiting : awaiting_base_) place(awaiting, values);
   awaiting_base_.clear();
   base_switches_ = values.switches;
@@ -174,12 +180,30 @@ bool SwitchAttribution::is_at_last_switch(const Group& group) const {
   return group.records_since_base == 1 && group.left == left_base_;
 }
 
+/// What came before the record of a move is of the last switch of the base, and what follows of the
+/// next one, in which the same cgroup may leave again. With a switch of the base, a record is
+/// missing, and this one may be of either.
+void SwitchAttribution::note_move(const SwitchValues& base) {
+  if (base.switches == base_switches_) place_at_last_switch();
+  for (const std::size_t awaiting : awaiting_base_) {
+    groups_[awaiting]->records_since_base = 0;
+    decide(awaiting, {});
+  }
+  awaiting_base_.clear();
+  base_switches_ = base.switches;
+  left_base_ = kNoCgroup;
+  for (std::optional<Group>& group : groups_) {
+    if (group && !group->is_base) group->has_loss = true;
+  }
+}
+
 /// What was lost may have happened before the reading or after it, so the interval goes on then. A
 /// switch of the base since the last record may have happened after the reading, too; then the
 /// counts are dropped without need.
 void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
-  if (of == nullptr || of->has_loss || values.switches != of->switches) return;
+  if (of == nullptr || of->has_loss) return;
+  if (values.switches != of->switches || values.moves != of->moves) return;
   if (of->is_base) place_at_last_switch();
   const Interval interval = advance(*of, values);
   const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
@@ -231,6 +255,7 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
                   .dropped = statistics_.dropped - before.dropped,
                   .dropped_time = statistics_.dropped_time - before.dropped_time,
                   .lost_time = statistics_.lost_time - before.lost_time,
+                  .moved_time = statistics_.moved_time - before.moved_time,
                   .root_time = statistics_.root_time - before.root_time,
                   .time = statistics_.time - before.time};
   poll.are_complete = sample_.add(poll);

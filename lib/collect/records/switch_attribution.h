@@ -11,19 +11,21 @@
 
 namespace pex::collect {
 
-/// What the counters of a group stood at when a task left the CPU to one of another cgroup. All but
-/// the id are totals since the group was opened.
+/// What the counters of a group stood at when a task left the CPU to one of another cgroup, or was
+/// moved. All but the id are totals since the group was opened.
 struct SwitchValues {
-  std::uint64_t cgroup = 0;  ///< the id of the one that left
+  std::uint64_t cgroup = 0;  ///< the id of the one that left, or that the task is in after the move
   std::chrono::nanoseconds enabled{};
   std::chrono::nanoseconds running{};  ///< had the PMU
   std::uint64_t switches = 0;          ///< of the leader, which counts these records
   std::span<const std::uint64_t> counts;
+  std::uint64_t moves = 0;  ///< of tasks, each with a record; 0 in a group that does not note them
 };
 
 /// Attributes what one CPU counted to the cgroups that ran there. The difference between two
 /// records of a group is what one cgroup did, if the interval is *whole*: nothing was lost since
-/// the first one, the leader grew by 1, no total fell, and there was no other switch meanwhile.
+/// the first one, the leader grew by 1, no total fell, and there was no other switch meanwhile, nor
+/// a move.
 /// While the group is off the PMU, its leader misses switches; so if that was for longer than
 /// kMaxOffPmu, the interval is whole only if the base (below) had no other switch either. Of an
 /// interval that is not whole, the counts are dropped, as they may be those of several cgroups.
@@ -40,6 +42,11 @@ struct SwitchValues {
 /// is there, or a reading of the base that shows no further switch. (With
 /// SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays unknown.)
 ///
+/// A task that moves itself to another cgroup while it runs leaves the CPU in that one. So the base
+/// has a record of the move (if it notes them): what was counted up to there may be of either, and
+/// is lost; what follows is of the new one. The other groups have no such record, so their current
+/// interval is not whole.
+///
 /// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
  public:
@@ -52,11 +59,12 @@ class SwitchAttribution {
   struct Statistics {
     std::uint64_t records = 0;
     std::uint64_t lost = 0;     ///< records that the kernel reported as lost
-    std::uint64_t skipped = 0;  ///< intervals in which the leader did not grow by 1, and nothing
-                                ///< was lost: on a kernel that writes each record there are none
+    std::uint64_t skipped = 0;  ///< intervals in which leader and moves did not grow by 1, and
+                                ///< nothing was lost: there are none if each record is written
     std::uint64_t dropped = 0;  ///< intervals that were not whole, of all groups, for any reason
     std::chrono::nanoseconds dropped_time{};  ///< of these, of all groups
     std::chrono::nanoseconds lost_time{};     ///< of these, of the base
+    std::chrono::nanoseconds moved_time{};    ///< of that, up to a move, with no record missing
     std::chrono::nanoseconds root_time{};     ///< of the base, of the root of all cgroups, which
                                               ///< includes the time that the CPU is idle
     std::chrono::nanoseconds time{};          ///< of the base, in all
@@ -105,11 +113,14 @@ class SwitchAttribution {
   std::uint64_t dropped(std::size_t group) const { return groups_[group]->dropped; }
 
  private:
+  static constexpr std::uint64_t kNoCgroup = 0;  ///< ids begin at 1
+
   /// Differences to the last values; the counts are increments_.
   struct Interval {
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
     std::uint64_t switches = 0;
+    std::uint64_t moves = 0;
     bool any_fell = false;
 
     bool had_the_pmu() const { return enabled - running <= kMaxOffPmu; }
@@ -119,6 +130,7 @@ class SwitchAttribution {
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
     std::uint64_t switches = 0;
+    std::uint64_t moves = 0;
     std::vector<std::uint64_t> counts;
     bool is_base = false;
     bool has_loss = false;                            ///< since the last record
@@ -151,6 +163,7 @@ class SwitchAttribution {
   void place(std::size_t group, const SwitchValues& base);
   void decide(std::size_t group, std::optional<std::uint64_t> at);
   void place_at_last_switch();
+  void note_move(const SwitchValues& base);
   bool is_at_last_switch(const Group& group) const;
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
            std::span<const std::uint64_t> counts);
@@ -159,7 +172,7 @@ class SwitchAttribution {
   CgroupSums& sums_;
   std::vector<std::optional<Group>> groups_;
   std::uint64_t base_switches_ = 0;         ///< up to the last record of the base
-  std::uint64_t left_base_ = 0;             ///< the cgroup of that record
+  std::uint64_t left_base_ = kNoCgroup;     ///< the cgroup of that record, if it is of a switch
   std::vector<std::size_t> awaiting_base_;  ///< groups
   std::vector<std::uint64_t> increments_;   ///< reused, to allocate nothing
   Statistics statistics_;

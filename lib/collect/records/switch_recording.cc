@@ -18,7 +18,8 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
 
 SwitchValues values_of(const perf::SwitchRecord& record) {
-  return {record.cgroup, record.enabled, record.running, record.switches, record.counts};
+  return {record.cgroup, record.enabled,       record.running, record.happened.switches,
+          record.counts, record.happened.moves};
 }
 
 /// The one of `groups` that counts the same, with the same counters (change_of()).
@@ -52,21 +53,22 @@ class SwitchRecording::Visitor {
 Result<std::unique_ptr<SwitchRecording>> SwitchRecording::open(perf::PerfKernel& kernel, int cpu,
                                                                perf::RingSize size,
                                                                const CountingPlan& plan,
-                                                               OwnCgroup own_cgroup) {
+                                                               OwnCgroup own_cgroup, Moves moves) {
   Result<perf::SwitchRing> ring = perf::SwitchRing::open(kernel, cpu, size, false);
   if (!ring) return ring.error();
   std::unique_ptr<SwitchRecording> recording{
-      new SwitchRecording(kernel, std::move(*ring), std::move(own_cgroup))};
+      new SwitchRecording(kernel, std::move(*ring), std::move(own_cgroup), std::move(moves))};
   if (const Result<> base = recording->open_base(plan); !base) return base.error();
   return recording;
 }
 
 SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring,
-                                 OwnCgroup own_cgroup)
+                                 OwnCgroup own_cgroup, Moves moves)
     : kernel_(&kernel),
       ring_(std::move(ring)),
       find_own_cgroup_(std::move(own_cgroup)),
       own_cgroup_(find_own_cgroup_()),
+      moves_(std::move(moves)),
       sums_(kernel.now()),
       attribution_(sums_),
       turns_(static_cast<unsigned>(ring_.cpu())),
@@ -84,9 +86,20 @@ Result<> SwitchRecording::open_base(const CountingPlan& plan) {
   return {};
 }
 
+/// Without the moves where they cannot be noted.
+Result<std::size_t, perf::OpenFailure> SwitchRecording::add_to_ring(
+    std::span<const perf::CounterSpec> events) {
+  if (moves_ && groups_.empty()) {
+    Result<std::size_t, perf::OpenFailure> base = ring_.add_group(*kernel_, events, &*moves_);
+    moves_refused_ = base ? std::nullopt : std::optional(base.error().error);
+    if (base) return base;
+  }
+  return ring_.add_group(*kernel_, events);
+}
+
 Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
     const GroupPlan* plan, std::span<const perf::CounterSpec> events) {
-  const Result<std::size_t, perf::OpenFailure> added = ring_.add_group(*kernel_, events);
+  const Result<std::size_t, perf::OpenFailure> added = add_to_ring(events);
   if (!added) return added.error();
   const bool is_base = groups_.empty();
   if (*added >= groups_.size()) groups_.resize(*added + 1);
@@ -220,8 +233,9 @@ void SwitchRecording::add_readings() {
     const Group& group = groups_[number];
     if (!group.is_open || group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
-    attribution_.reading(number, {*own_cgroup_, now.time_enabled - group.waited_when_read,
-                                  now.time_running, group.switches, now.counts});
+    attribution_.reading(number,
+                         {*own_cgroup_, now.time_enabled - group.waited_when_read, now.time_running,
+                          group.happened.switches, now.counts, group.happened.moves});
   }
 }
 
@@ -298,10 +312,10 @@ void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>
 
 void SwitchRecording::read_group(std::size_t number) {
   Group& group = groups_[number];
-  Result<> read = ring_.read(*kernel_, number, group.reading, group.switches);
+  Result<> read = ring_.read(*kernel_, number, group.reading, group.happened);
   group.is_broken_up = !read && read.error().code == ENODEV;
   if (group.is_broken_up) {
-    read = ring_.read_last(*kernel_, number, group.reading, group.switches);
+    read = ring_.read_last(*kernel_, number, group.reading, group.happened);
   }
   group.error = read ? std::nullopt : std::optional(read.error());
   if (!read) return;
@@ -343,8 +357,8 @@ void SwitchRecording::drain() {
 void SwitchRecording::end() {
   read_group(kBase);
   const Group& base = groups_.front();
-  attribution_.end({0, base.reading.time_enabled, base.reading.time_running, base.switches,
-                    base.reading.counts});
+  attribution_.end({0, base.reading.time_enabled, base.reading.time_running, base.happened.switches,
+                    base.reading.counts, base.happened.moves});
 }
 
 bool SwitchRecording::is_on_its_cpu() const { return ::sched_getcpu() == ring_.cpu(); }

@@ -33,6 +33,8 @@ inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
 /// group of the plan that never loses the PMU, or, without one, a group of no events. Groups that
 /// do not fit on the PMU together are enabled in turns (GroupTurns).
 ///
+/// The base also notes moves of tasks to other cgroups, if their tracepoint can be opened.
+///
 /// For the thread of the CPU. What the CPU did since the last switch belongs to the cgroup of that
 /// thread; where it runs on another CPU, that is only known after the next switch.
 class SwitchRecording {
@@ -40,6 +42,8 @@ class SwitchRecording {
   using Target = CgroupSums::Target;
   /// The id of the calling thread's cgroup; nothing if it is unknown.
   using OwnCgroup = std::function<std::optional<std::uint64_t>()>;
+  /// The tracepoint of moves, as in SwitchRing::add_group(); nothing: they are not noted.
+  using Moves = std::optional<perf::EventAttributes>;
   static constexpr std::size_t kBase = 0;  ///< the number of the base
 
   /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
@@ -47,7 +51,7 @@ class SwitchRecording {
   static Result<std::unique_ptr<SwitchRecording>> open(perf::PerfKernel& kernel, int cpu,
                                                        perf::RingSize size,
                                                        const CountingPlan& plan,
-                                                       OwnCgroup own_cgroup);
+                                                       OwnCgroup own_cgroup, Moves moves = {});
   SwitchRecording(const SwitchRecording&) = delete;
   SwitchRecording& operator=(const SwitchRecording&) = delete;
 
@@ -92,6 +96,9 @@ class SwitchRecording {
 
   /// The group of a plan that is the base; null: it has no events.
   const GroupPlan* base_plan() const { return groups_.front().plan; }
+  bool notes_moves() const { return ring_.notes_moves(kBase); }
+  /// Why it does not, if there is a tracepoint.
+  const std::optional<Error>& moves_refused() const { return moves_refused_; }
   /// Whether the calling thread is in the cgroup or below it, as far as its own one is known.
   bool runs_in(const cgroup::Cgroup& cgroup) const;
 
@@ -121,9 +128,9 @@ class SwitchRecording {
     std::chrono::nanoseconds waited{};            ///< until then
     perf::GroupReading reading = {};              ///< the last one; enabled while it waited, too
     std::chrono::nanoseconds waited_when_read{};  ///< that part of its time enabled
-    bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
-    std::uint64_t switches = 0;       ///< of the last poll
-    std::optional<Error> error = {};  ///< of the last poll
+    bool is_broken_up = false;         ///< the CPU has been offline: that reading was the last
+    perf::SwitchCounts happened = {};  ///< of the last poll
+    std::optional<Error> error = {};   ///< of the last poll
     std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
 
     void keep_plan();
@@ -138,11 +145,13 @@ class SwitchRecording {
   };
   class Visitor;
 
-  SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring, OwnCgroup own_cgroup);
+  SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring, OwnCgroup own_cgroup,
+                  Moves moves);
   Result<> open_base(const CountingPlan& plan);
   void set_names(const std::shared_ptr<const cgroup::CgroupNames>& names);
   Result<std::size_t, perf::OpenFailure> add(const GroupPlan* plan,
                                              std::span<const perf::CounterSpec> events);
+  Result<std::size_t, perf::OpenFailure> add_to_ring(std::span<const perf::CounterSpec> events);
   Result<std::size_t, perf::OpenFailure> add_all_or_needed(const GroupPlan& plan);
   void close(std::size_t number);
   void read_group(std::size_t number);
@@ -164,6 +173,8 @@ class SwitchRecording {
   perf::SwitchRing ring_;
   OwnCgroup find_own_cgroup_;
   std::optional<std::uint64_t> own_cgroup_;  ///< at the last poll
+  Moves moves_;
+  std::optional<Error> moves_refused_;
   CgroupSums sums_;
   SwitchAttribution attribution_;
   GroupTurns turns_;

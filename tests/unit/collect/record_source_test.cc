@@ -52,8 +52,10 @@ class RecordSourceTest : public testing::Test {
       // n, time enabled, time running, and the values: the leader's comes first.
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(enabled_.count());
       words.at(3) = switches_;
-      for (std::size_t event = 0; 4 + event < words.size(); ++event) {
-        words.at(4 + event) = counts_[event];
+      const std::size_t first = notes_moves() ? 5 : 4;
+      if (notes_moves()) words.at(4) = moves_;
+      for (std::size_t event = 0; first + event < words.size(); ++event) {
+        words.at(first + event) = counts_[event];
       }
       return 0;
     };
@@ -65,6 +67,7 @@ class RecordSourceTest : public testing::Test {
     options.use = use_;
     options.is_checked = is_checked_;
     options.own_cgroup = [] { return std::nullopt; };
+    options.moves = tracepoint_;
     cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_records_),
                    plan_, kCpu);
   }
@@ -107,8 +110,24 @@ class RecordSourceTest : public testing::Test {
   }
   bool write(std::uint64_t cgroup) {
     const auto time = static_cast<std::uint64_t>(enabled_.count());
-    return ring().write(test::record_of(
-        PERF_RECORD_SAMPLE, Words{3, time, time, switches_, counts_[0], counts_[1], cgroup}));
+    Words words = {3, time, time, switches_, counts_[0], counts_[1], cgroup};
+    if (notes_moves()) {
+      words[0] = 4;
+      words.insert(words.begin() + 4, moves_);
+    }
+    return ring().write(test::record_of(PERF_RECORD_SAMPLE, words));
+  }
+  /// The task that runs has moved itself to this cgroup.
+  void move_to(std::uint64_t cgroup) {
+    ++moves_;
+    write(cgroup);
+  }
+  /// The group that is open does.
+  bool notes_moves() {
+    for (const std::size_t event : events().still_open()) {
+      if (events().at(event).attr.type == PERF_TYPE_TRACEPOINT) return true;
+    }
+    return false;
   }
 
   /// The kernel writes a record of every second switch.
@@ -174,6 +193,7 @@ class RecordSourceTest : public testing::Test {
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
   bool is_checked_ = false;
+  SwitchRecording::Moves tracepoint_;
   std::uint64_t layout_ = 0;  ///< TargetSet::layout
   std::optional<PollCycle> cycle_;
   PollFeedback feedback_;  ///< of the last poll
@@ -183,6 +203,7 @@ class RecordSourceTest : public testing::Test {
   nanoseconds enabled_{};
   std::uint64_t reads_ = 0;  ///< each takes a ns
   std::uint64_t switches_ = 0;
+  std::uint64_t moves_ = 0;  ///< of tasks
   std::uint64_t counts_[2] = {};
 };
 
@@ -389,6 +410,96 @@ TEST_F(RecordSourceTest, WhatIsLostIsUnmeasuredAndCountedForNoCgroup) {
   EXPECT_GE(times(0).unmeasured - then.unmeasured, 1ms);
   EXPECT_EQ(times(0).enabled - times(0).unmeasured, times(0).running);
   EXPECT_EQ(report.now.cpus_by_records, 1U);
+}
+
+/// The tracepoint of moves is known.
+class MovesRecordSourceTest : public RecordSourceTest {
+ protected:
+  MovesRecordSourceTest() {
+    tracepoint_ = perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = 77};
+  }
+  void begin() {
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    target("/b", make_cgroup("/b", kB));
+    poll();
+  }
+};
+
+TEST_F(MovesRecordSourceTest, WhatWasCountedUpToAMoveIsUnmeasuredAndTheRestIsTheNewCgroups) {
+  begin();
+  ASSERT_TRUE(notes_moves());
+  turn(kB, 0, 300);
+  run(0, 4000);
+  move_to(kA);
+  turn(kA, 0, 20);
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(total(0, 1), 20U);
+  EXPECT_EQ(total(1, 1), 300U);
+  for (const std::size_t target : {0, 1}) {
+    EXPECT_EQ(times(target).running, 1ms);
+    EXPECT_EQ(times(target).unmeasured, 1ms);
+  }
+  EXPECT_EQ(report.switch_records.written, 3U);
+  EXPECT_EQ(report.switch_records.skipped, 0U);
+}
+
+/// A CPU that was idle, whose first task is in the root of all cgroups and moves itself.
+TEST_F(MovesRecordSourceTest, TheTimeUpToMovesIsNoReasonToGiveUpRecords) {
+  begin();
+  for (unsigned i = 0; i < 2 * RecordSource::kLosingPolls; ++i) {
+    enabled_ += 2 * RecordSource::kMaxLost;
+    move_to(kA);
+    turn(kA, 0, 20);
+    EXPECT_THAT(poll().failures, IsEmpty());
+  }
+
+  EXPECT_TRUE(records());
+  EXPECT_EQ(total(0, 1), 20U * 2 * RecordSource::kLosingPolls);
+}
+
+TEST_F(MovesRecordSourceTest, CountsByRecordsWithoutThemIfTheirTracepointIsRefused) {
+  for (const bool is_opened : {false, true}) {
+    std::size_t opened = events().opened();
+    std::optional<std::size_t> moves;
+    events().refuse_open = [&](perf::EventAttr& attr, const perf::EventTarget&) {
+      const bool is_of_moves = attr.type == PERF_TYPE_TRACEPOINT;
+      if (is_of_moves && !is_opened) return EACCES;
+      if (is_of_moves) moves = opened;
+      ++opened;
+      return 0;
+    };
+    events().refuse_control = [&](const test::ScriptedEvents::Control& control) {
+      return control.event == moves ? EINVAL : 0;
+    };
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+
+    EXPECT_THAT(poll().failures, IsEmpty());
+
+    EXPECT_TRUE(records());
+    EXPECT_FALSE(notes_moves());
+    turn(kB, 0, 3);
+    turn(kA, 0, 20);
+    poll();
+    EXPECT_EQ(total(0, 1), 20U);
+    cycle_.reset();
+    cgroups_.clear();
+  }
+}
+
+TEST_F(MovesRecordSourceTest, TakeOneDescriptorMore) {
+  begin();
+  const std::size_t with_moves = poll().now.open_events;
+  cycle_.reset();
+  cgroups_.clear();
+  tracepoint_.reset();
+
+  begin();
+
+  EXPECT_EQ(with_moves, poll().now.open_events + 1);
 }
 
 TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport) {

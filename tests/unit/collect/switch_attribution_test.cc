@@ -72,6 +72,7 @@ struct GroupTotalsOfKernel {
   nanoseconds enabled{};
   nanoseconds running{};
   std::uint64_t switches = 0;
+  std::uint64_t moves = 0;  ///< of tasks to another cgroup
   Words counts = {0};
 
   void pass(nanoseconds time, std::uint64_t count, bool is_on_pmu = true) {
@@ -81,7 +82,7 @@ struct GroupTotalsOfKernel {
     counts[0] += count;
   }
   SwitchValues values(std::uint64_t cgroup) const {
-    return {cgroup, enabled, running, switches, counts};
+    return {cgroup, enabled, running, switches, counts, moves};
   }
 };
 
@@ -619,6 +620,180 @@ TEST_F(SwitchAttributionTest, AReadingOfAGroupThatWasOffThePmuEndsAnIntervalThat
   EXPECT_EQ(count(kWorker, kOther), 7U);
 }
 
+// --- moves of tasks ----------------------------------------------------------------------------
+
+/// Whose base notes moves.
+class MovedTaskTest : public IntervalOffThePmuTest {
+ protected:
+  /// The current task has moved itself, and is in this cgroup now.
+  void move_to(std::uint64_t cgroup) {
+    ++base_.moves;
+    attribution.record(kBase, base_.values(cgroup));
+  }
+};
+
+TEST_F(MovedTaskTest, WhatWasCountedUpToTheMoveIsNobodysAndTheRestIsTheNewCgroups) {
+  run(1, 1ms, 7);
+  base_.pass(5ms, 500);
+  move_to(2);
+  run(2, 2ms, 20);
+  run(3, 1ms, 3);
+
+  EXPECT_EQ(count(1), 7U);
+  EXPECT_EQ(count(2), 20U);
+  EXPECT_EQ(count(3), 3U);
+  EXPECT_EQ(enabled(2), 2ms);
+  EXPECT_EQ(read(2).time_running, 2ms);
+  for (const std::uint64_t id : kIds) EXPECT_EQ(lost(id), 5ms) << id;
+  EXPECT_EQ(enabled_of_all() + 5ms, base_.enabled);
+  EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 4,
+                                                                     .dropped = 1,
+                                                                     .dropped_time = 5ms,
+                                                                     .lost_time = 5ms,
+                                                                     .moved_time = 5ms,
+                                                                     .root_time = 1ms,
+                                                                     .time = 9ms}));
+}
+
+TEST_F(MovedTaskTest, AfterSeveralMovesWithoutASwitchOnlyTheRestIsCounted) {
+  run(1, 1ms, 7);
+  for (const std::uint64_t cgroup : {2, 3, 2}) {
+    base_.pass(1ms, 100);
+    move_to(cgroup);
+  }
+  run(2, 1ms, 20);
+
+  EXPECT_EQ(count(2), 20U);
+  EXPECT_EQ(count(3), 0U);
+  EXPECT_EQ(lost(2), 3ms);
+}
+
+TEST_F(MovedTaskTest, HoweverManyMovesThereAreNoRecordIsMissing) {
+  bool are_complete = true;
+  for (int move = 0; move < 5000; ++move) {
+    base_.pass(1ms, 1);
+    move_to(2);
+    run(2, 1ms, 1);
+    if (move % 10 == 0) are_complete = attribution.end_poll({}).are_complete && are_complete;
+  }
+
+  EXPECT_TRUE(are_complete);
+  EXPECT_EQ(attribution.statistics().skipped, 0U);
+  EXPECT_EQ(count(2), 5000U);
+}
+
+TEST_F(MovedTaskTest, AnIntervalInWhichTheRecordOfTheMoveIsMissingIsNobodys) {
+  for (const bool is_reported : {false, true}) {
+    run(1, 1ms, 0);
+    base_.pass(5ms, 500);
+    ++base_.moves;
+    if (is_reported) attribution.loss(1);
+    run(2, 2ms, 20);
+    run(3, 1ms, 1);
+
+    EXPECT_EQ(count(2), 0U);
+    EXPECT_EQ(lost(2), 7ms);
+    EXPECT_EQ(attribution.statistics().skipped, 1U) << "that of the loss that is not reported";
+    EXPECT_EQ(attribution.statistics().moved_time, 0ms);
+  }
+  EXPECT_EQ(count(3), 2U);
+}
+
+TEST_F(MovedTaskTest, ALossBeforeAMoveIsNotTakenForTimeOfMoves) {
+  run(1, 1ms, 0);
+  attribution.loss(1);
+  base_.pass(5ms, 500);
+  move_to(2);
+  run(2, 1ms, 20);
+
+  EXPECT_EQ(count(2), 20U);
+  EXPECT_EQ(attribution.statistics().lost_time, 5ms);
+  EXPECT_EQ(attribution.statistics().moved_time, 0ms);
+}
+
+TEST_F(MovedTaskTest, TheIntervalOfAnotherGroupIsNotWhole) {
+  for (const bool is_base_first : {true, false}) {
+    SCOPED_TRACE(is_base_first);
+    const std::uint64_t dropped = attribution.dropped(kOther);
+    const std::uint64_t before = count(3, kOther);
+    pass(1ms);
+    leave_both(1, is_base_first);
+    pass(1ms);
+    move_to(2);
+    pass(1ms);
+    leave_both(2, is_base_first);
+    pass(1ms);
+    leave_both(3, is_base_first);
+
+    EXPECT_EQ(count(2, kOther), 0U);
+    EXPECT_EQ(count(3, kOther), before + 1);
+    EXPECT_EQ(attribution.dropped(kOther), dropped + 1);
+  }
+  EXPECT_EQ(count(2), 2U) << "of the base it is";
+}
+
+TEST_F(MovedTaskTest, TheIntervalOfAGroupThatIsOffThePmuMeanwhileIsNotWhole) {
+  pass(1ms);
+  leave_both(1, true);
+  pass(1ms);
+  pass(2ms, false);
+  move_to(2);
+  pass(2ms, false);
+  pass(1ms);
+  leave_both(2, true);
+  pass(1ms);
+  leave_both(3, true);
+
+  EXPECT_EQ(count(2, kOther), 0U);
+  EXPECT_EQ(count(3, kOther), 1U);
+}
+
+TEST_F(MovedTaskTest, AnIntervalOffThePmuThatEndedBeforeTheMoveIsDecidedByIt) {
+  pass(1ms);
+  leave_both(1, true);
+  pass(1ms);
+  pass(2ms, false);
+  leave_both(2, true);
+  EXPECT_EQ(count(2, kOther), 0U);
+  pass(1ms);
+
+  move_to(3);
+
+  EXPECT_EQ(count(2, kOther), 1U);
+  EXPECT_EQ(read(2, kOther).time_running, 1ms);
+}
+
+TEST_F(MovedTaskTest, IntervalsOffThePmuAreCountedAgainWhenTheSameCgroupLeavesTwiceInARow) {
+  for (const bool is_base_first : {true, false}) {
+    SCOPED_TRACE(is_base_first);
+    const std::uint64_t before = count(2, kOther);
+    pass(1ms);
+    leave_both(1, is_base_first);
+    pass(1ms);
+    move_to(1);
+    pass(1ms);
+    leave_both(1, is_base_first);
+    pass(1ms);
+    pass(2ms, false);
+    pass(1ms);
+    leave_both(2, is_base_first);
+    pass(1ms);
+    leave_both(3, is_base_first);
+
+    EXPECT_EQ(count(2, kOther), before + 2);
+  }
+}
+
+TEST_F(MovedTaskTest, AReadingAfterAMoveThatHasNoRecordYetIsNobodys) {
+  run(1, 1ms, 1);
+  base_.pass(2ms, 10);
+  ++base_.moves;
+  attribution.reading(kBase, base_.values(kWorker));
+
+  EXPECT_EQ(count(kWorker), 0U);
+  EXPECT_EQ(enabled_of_all(), 1ms);
+}
+
 /// All positions and lengths of a loss in a row of records, each attributed from the start.
 TEST(SwitchAttributionLossTest, CostsTheIntervalsThatItTouchesWhereverItIs) {
   constexpr std::size_t kRecords = 8;
@@ -659,8 +834,10 @@ struct CpuStep {
   bool is_base_recorded = true;
   bool is_other_recorded = true;
   bool is_loss_reported = true;  ///< of what is not recorded
-  bool moves = false;            ///< the other group loses the PMU halfway, or has it again
+  bool loses_pmu = false;        ///< the other group, halfway, or it has it again
   bool polls = false;            ///< the worker runs instead, and reads
+  bool moves = false;            ///< the task moves itself to the next cgroup halfway
+  bool is_move_recorded = true;  ///< else it is reported as lost
 };
 
 std::ostream& operator<<(std::ostream& out, const CpuStep& step) {
@@ -668,7 +845,8 @@ std::ostream& operator<<(std::ostream& out, const CpuStep& step) {
   if (!step.is_base_recorded) out << ", no record of the base";
   if (!step.is_other_recorded) out << ", no record of the other";
   if (step.is_loss_reported) out << ", reported";
-  if (step.moves) out << ", moves";
+  if (step.loses_pmu) out << ", loses the PMU";
+  if (step.moves) out << ", moves" << (step.is_move_recorded ? "" : " without a record");
   if (step.polls) out << ", polls";
   return out;
 }
@@ -687,7 +865,7 @@ rc::Gen<std::vector<CpuStep>> any_cpu_steps(Faults faults) {
   const auto step = rc::gen::construct<CpuStep>(
       rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange<std::int64_t>(2000, 9000),
       rc::gen::inRange<std::uint64_t>(0, 1000), mostly(any), mostly(any),
-      mostly(faults == Faults::kAny), seldom(any), seldom(true));
+      mostly(faults == Faults::kAny), seldom(any), seldom(true), seldom(any), mostly(any));
   return rc::gen::scale(2, rc::gen::container<std::vector<CpuStep>>(step));
 }
 
@@ -701,11 +879,16 @@ class SimulatedCpu {
   };
 
   void take(const CpuStep& step) {
-    const std::uint64_t id = step.polls ? kWorker : AttributedCpu::kIds[step.cgroup];
+    std::uint64_t id = step.polls ? kWorker : AttributedCpu::kIds[step.cgroup];
     const nanoseconds half = std::chrono::microseconds{step.time} / 2;
     pass(id, half, step.count);
-    if (step.moves) is_other_on_ = !is_other_on_;
+    if (step.loses_pmu) is_other_on_ = !is_other_on_;
     if (step.polls) poll();
+    if (step.moves && !step.polls) {
+      id = AttributedCpu::kIds[(step.cgroup + 1) % 3];
+      ++base_.moves;
+      write(kBase, base_, id, step.is_move_recorded, true);
+    }
     pass(id, half, step.count / 2);
     leave(id, step);
   }
@@ -768,7 +951,7 @@ class SimulatedCpu {
     }
     cpu.attribution.record(group, totals.values(id));
     if (group != kBase) return;
-    recorded_switches_ = totals.switches;
+    recorded_ = totals.switches + totals.moves;
     recorded_until_ = totals.enabled;
     has_base_loss_ = false;
   }
@@ -776,7 +959,8 @@ class SimulatedCpu {
   void poll() {
     cpu.attribution.reading(kBase, base_.values(kWorker));
     cpu.attribution.reading(kOther, other_.values(kWorker));
-    if (recorded_switches_ == base_.switches && !has_base_loss_) recorded_until_ = base_.enabled;
+    const bool is_recorded = recorded_ == base_.switches + base_.moves;
+    if (is_recorded && !has_base_loss_) recorded_until_ = base_.enabled;
     (void)cpu.attribution.end_poll({});
     attributed_up_to_ = recorded_until_;
     check_bounds();
@@ -786,9 +970,9 @@ class SimulatedCpu {
   GroupTotalsOfKernel other_;
   bool is_other_on_ = true;
   std::uint64_t lost_ = 0;
-  bool has_base_loss_ = false;           ///< reported since the last record of the base
-  std::uint64_t recorded_switches_ = 0;  ///< of the base
-  nanoseconds recorded_until_{};         ///< and its time, or that of a reading
+  bool has_base_loss_ = false;    ///< reported since the last record of the base
+  std::uint64_t recorded_ = 0;    ///< switches and moves of the base
+  nanoseconds recorded_until_{};  ///< and its time, or that of a reading
   nanoseconds attributed_up_to_{};
   std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before_;
 };
@@ -847,9 +1031,12 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
       rc::gen::container<std::array<std::uint64_t, 5>>(any_total_of_kernel()));
   for (const auto& [choice, enabled, running, switches, count] : steps) {
     const Words counts = {count};
-    const SwitchValues values{choice % 4, nanoseconds{static_cast<std::int64_t>(enabled)},
+    const SwitchValues values{choice % 4,
+                              nanoseconds{static_cast<std::int64_t>(enabled)},
                               nanoseconds{static_cast<std::int64_t>(running)},
-                              choice % 3 == 0 ? switches : choice, counts};
+                              choice % 3 == 0 ? switches : choice,
+                              counts,
+                              choice % 5 == 1 ? count : 0};
     const std::size_t group = choice % 5 == 0 ? kOther : kBase;
     if (choice % 7 == 0) cpu.attribution.loss(switches);
     if (choice % 2 == 0) cpu.attribution.record(group, values);

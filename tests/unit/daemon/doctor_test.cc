@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +105,7 @@ class DoctorTest : public testing::Test {
       {"sys/bus/event_source/devices/software/type", "1\n"},
       {"sys/bus/event_source/devices/tracepoint/type", "2\n"},
       {"sys/kernel/tracing/events/sched/sched_switch/id", "314\n"},
+      {"sys/kernel/tracing/events/cgroup/cgroup_attach_task/id", "315\n"},
       {"proc/sys/kernel/perf_event_paranoid", "2\n"},
       {"proc/sys/kernel/nmi_watchdog", "0\n"},
       {"proc/sys/kernel/perf_event_max_sample_rate", "100000\n"},
@@ -879,6 +881,29 @@ TEST_F(DoctorTest, NotesThatRecordsOfSwitchesAreRefused) {
   EXPECT_EQ(one("switch records").state, State::kNote);
   EXPECT_THAT(one("switch records").consequence, HasSubstr("counted by descriptors"));
   EXPECT_THAT(one("open files").what, HasSubstr("and 10 for each cgroup"));
+}
+
+TEST_F(DoctorTest, NotesThatMovesOfTasksAreNotNotedWithoutTracefs) {
+  std::filesystem::remove_all(tree_.path("sys/kernel/tracing"));
+
+  const Finding found = one("switch records");
+
+  EXPECT_EQ(found.state, State::kNote);
+  EXPECT_THAT(found.what, HasSubstr("moves of running tasks to other cgroups are not noted"));
+  EXPECT_THAT(found.consequence, HasSubstr("counted for the cgroup that it moved to"));
+  EXPECT_THAT(found.remedy, HasSubstr("mount -t tracefs"));
+}
+
+TEST_F(DoctorTest, NotesThatTheKernelRefusesTheTracepointOfMoves) {
+  kernel_.opened_events.refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    return attr.type == PERF_TYPE_TRACEPOINT ? EACCES : 0;
+  };
+
+  const Finding found = one("switch records");
+
+  EXPECT_EQ(found.state, State::kNote);
+  EXPECT_THAT(found.what, HasSubstr("open the tracepoint of moves between cgroups on CPU 0"));
+  EXPECT_THAT(found.remedy, HasSubstr("CAP_PERFMON"));
 }
 
 TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {

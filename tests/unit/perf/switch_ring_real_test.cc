@@ -61,13 +61,13 @@ struct DoneByCgroups {
   };
 
   void operator()(const SwitchRecord& record) {
-    steps.push_back(record.switches - switches);
+    steps.push_back(record.happened.switches - switches);
     Sum& sum = sums[record.cgroup];
     sum.enabled += record.enabled - enabled;
     sum.counts.resize(record.counts.size());
     counts.resize(record.counts.size());
     for (std::size_t i = 0; i < counts.size(); ++i) sum.counts[i] += record.counts[i] - counts[i];
-    switches = record.switches;
+    switches = record.happened.switches;
     enabled = record.enabled;
     running = record.running;
     counts.assign(record.counts.begin(), record.counts.end());
@@ -158,8 +158,10 @@ class SwitchRingRealTest : public test::RealEventsTest {
   }
   GroupReading read(std::uint64_t& switches) {
     GroupReading reading;
-    const Result<> read = ring_->read(kernel_, group_, reading, switches);
+    SwitchCounts happened;
+    const Result<> read = ring_->read(kernel_, group_, reading, happened);
     EXPECT_TRUE(read) << describe(read.error());
+    switches = happened.switches;
     return reading;
   }
 
@@ -369,7 +371,7 @@ TEST_F(SwitchRingRealTest, NamesANewCgroupBeforeItsFirstRecord) {
 TEST_F(SwitchRingRealTest, HasRecordsOfAllGroupsUntilTheyAreRemoved) {
   struct Records {
     void operator()(const SwitchRecord& record) {
-      switches[record.group].push_back(record.switches);
+      switches[record.group].push_back(record.happened.switches);
     }
     void operator()(const NewCgroup&) {}
     void operator()(const Loss& loss) { lost += loss.records; }

@@ -34,6 +34,7 @@ struct SeenRecord {
   std::uint64_t running = 0;
   std::uint64_t switches = 0;
   std::vector<std::uint64_t> counts;
+  std::uint64_t moves = 0;
 
   bool operator==(const SeenRecord&) const = default;
 };
@@ -54,7 +55,7 @@ static std::ostream& operator<<(std::ostream& out, const SeenRecord& seen) {
   out << "group " << seen.group << ", cgroup " << seen.cgroup << ", " << seen.enabled << " and "
       << seen.running << " ns, " << seen.switches << " switches, counts";
   for (const std::uint64_t count : seen.counts) out << ' ' << count;
-  return out;
+  return out << ", " << seen.moves << " moves";
 }
 static std::ostream& operator<<(std::ostream& out, const SeenCgroup& seen) {
   return out << "cgroup " << seen.id << " is " << seen.path;
@@ -105,8 +106,9 @@ struct Keeper {
                               record.cgroup,
                               static_cast<std::uint64_t>(record.enabled.count()),
                               static_cast<std::uint64_t>(record.running.count()),
-                              record.switches,
-                              {record.counts.begin(), record.counts.end()}});
+                              record.happened.switches,
+                              {record.counts.begin(), record.counts.end()},
+                              record.happened.moves});
   }
   void operator()(const NewCgroup& cgroup) {
     seen.push_back(SeenCgroup{cgroup.id, std::string(cgroup.path)});
@@ -462,10 +464,10 @@ TEST_F(SwitchRingTest, OpensAGroupAgainWhoseTimeStandsStill) {
   open();
   const std::size_t group = add({kPageFaults, kCycles});  // of the context of hardware
   GroupReading reading;
-  std::uint64_t switches = 0;
+  SwitchCounts happened;
   writer_->write(sample_of(10, 10, {1, 2, 3}, 77));  // of the first one
 
-  ASSERT_TRUE(ring_->read(kernel_, group, reading, switches));
+  ASSERT_TRUE(ring_->read(kernel_, group, reading, happened));
   const RingReport report = drain();
 
   EXPECT_GT(reading.time_enabled.count(), 0);
@@ -499,12 +501,12 @@ TEST_F(SwitchRingTest, ReadsAGroupWithoutItsLeader) {
     return 0;
   };
   GroupReading reading{.state = GroupReading::State::kOffPmu, .counts = {1}, .unreadable = 1};
-  std::uint64_t switches = 0;
+  SwitchCounts happened;
 
-  const Result<> read = ring_->read(kernel_, group, reading, switches);
+  const Result<> read = ring_->read(kernel_, group, reading, happened);
 
   ASSERT_TRUE(read) << describe(read.error());
-  EXPECT_EQ(switches, 7U);
+  EXPECT_EQ(happened.switches, 7U);
   EXPECT_EQ(reading.state, GroupReading::State::kCounting);
   EXPECT_EQ(reading.time_enabled.count(), 1000);
   EXPECT_EQ(reading.time_running.count(), 900);
@@ -516,9 +518,9 @@ TEST_F(SwitchRingTest, ReadsTheLargestGroup) {
   open();
   const std::size_t group = add(Events(kMaxGroupMembers, kPageFaults));
   GroupReading reading;
-  std::uint64_t switches = 0;
+  SwitchCounts happened;
 
-  const Result<> read = ring_->read(kernel_, group, reading, switches);
+  const Result<> read = ring_->read(kernel_, group, reading, happened);
 
   ASSERT_TRUE(read) << describe(read.error());
   EXPECT_EQ(reading.counts.size(), kMaxGroupMembers);
@@ -534,14 +536,14 @@ TEST_F(SwitchRingTest, CannotReadAGroupAfterItsCpuWasOffline) {
       return 0;
     };
     GroupReading reading{.counts = {1, 2}, .unreadable = {}};
-    std::uint64_t switches = 5;
+    SwitchCounts happened{.switches = 5};
 
-    const Result<> read = ring_->read(kernel_, group, reading, switches);
+    const Result<> read = ring_->read(kernel_, group, reading, happened);
 
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ENODEV);
     EXPECT_THAT(reading.counts, ElementsAre(1, 2));
-    EXPECT_EQ(switches, 5U);
+    EXPECT_EQ(happened.switches, 5U);
   }
 }
 
@@ -558,12 +560,12 @@ TEST_F(SwitchRingTest, ReadsTheLastCountsOfACpuThatWasOfflineEventByEvent) {
   kernel_.answer("event2 cpu3 cpu-migrations", {kBrokenUp, 1000ns, 900ns, {}, 0, {2}});
   kernel_.answer("event2 cpu3 context-switches", {kBrokenUp, 1000ns, 900ns, {7}, 0, {}, {3}});
   GroupReading reading;
-  std::uint64_t switches = 0;
+  SwitchCounts happened;
 
-  const Result<> read = ring_->read_last(kernel_, group, reading, switches);
+  const Result<> read = ring_->read_last(kernel_, group, reading, happened);
 
   ASSERT_TRUE(read) << describe(read.error());
-  EXPECT_EQ(switches, 7U);
+  EXPECT_EQ(happened.switches, 7U);
   EXPECT_EQ(reading.time_enabled, 1000ns);
   EXPECT_EQ(reading.time_running, 900ns);
   EXPECT_EQ(reading.counts.at(0), 11U);
@@ -575,9 +577,9 @@ TEST_F(SwitchRingTest, PassesTheErrorOfAReadOn) {
   const std::size_t group = add({kPageFaults});
   events().change_reading = [](std::size_t, Words&) { return ENOMEM; };
   GroupReading reading;
-  std::uint64_t switches = 0;
+  SwitchCounts happened;
 
-  const Result<> read = ring_->read(kernel_, group, reading, switches);
+  const Result<> read = ring_->read(kernel_, group, reading, happened);
 
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ENOMEM);
@@ -606,6 +608,145 @@ TEST_F(SwitchRingTest, GivesEachKindOfRecordInTheOrderOfTheRing) {
   EXPECT_EQ(report.lost, 5U);
   EXPECT_EQ(report.unreadable, 0U);
   EXPECT_EQ(ring_->unread(), 0U);
+}
+
+/// The number is of no consequence.
+const EventAttributes kMoves{.type = PERF_TYPE_TRACEPOINT, .config = 77};
+
+/// A ring whose first group notes moves.
+class MovesOfSwitchRingTest : public SwitchRingTest {
+ protected:
+  std::size_t add_base(const Events& group) {
+    const auto added = ring_->add_group(kernel_, group, &kMoves);
+    EXPECT_TRUE(added) << describe(added.error().error);
+    return added ? *added : 0;
+  }
+  static constexpr std::size_t kMovesAt = kFirstLeader + 1;
+};
+
+TEST_F(MovesOfSwitchRingTest, HaveAMemberThatWritesWhatTheLeaderWritesIntoTheSameRing) {
+  open();
+  const std::size_t base = add_base({kPageFaults});
+
+  const auto& leader = events().at(kFirstLeader);
+  const auto& moves = events().at(kMovesAt);
+  EXPECT_EQ(moves.attr.type, std::uint32_t{PERF_TYPE_TRACEPOINT});
+  EXPECT_EQ(moves.attr.config, kMoves.config);
+  EXPECT_EQ(moves.attr.sample_period, 1U);
+  EXPECT_EQ(moves.attr.sample_type, leader.attr.sample_type)
+      << "and not the data of the tracepoint";
+  EXPECT_EQ(moves.attr.read_format, leader.attr.read_format);
+  EXPECT_EQ(moves.attr.flags, 0U) << "it runs with its leader, and counts in the kernel";
+  EXPECT_EQ(moves.target.cpu, kCpu);
+  EXPECT_EQ(moves.leader, kFirstLeader);
+  const auto owner = static_cast<std::uint64_t>(ring_->fd());
+  EXPECT_THAT(events().controls(),
+              ElementsAre(Control{kFirstLeader, EventControl::kSetOutput, owner},
+                          Control{kMovesAt, EventControl::kSetOutput, owner},
+                          Control{kFirstLeader, EventControl::kEnable, PERF_IOC_FLAG_GROUP}));
+  EXPECT_TRUE(ring_->notes_moves(base));
+  EXPECT_EQ(ring_->events(base), 3U);
+}
+
+TEST_F(MovesOfSwitchRingTest, AreApartFromTheCountsOfRecordsAndReadings) {
+  open();
+  const std::size_t base = add_base({kPageFaults, kMigrations});
+  writer_->write(sample_of(10, 10, {1, 0, 11, 21}, 77));
+  writer_->write(sample_of(20, 20, {1, 1, 12, 22}, 78));
+  events().change_reading = [](std::size_t, Words& words) {
+    EXPECT_EQ(words.size(), 7U);
+    words = {4, 1000, 900, 7, 5, 11, 22};
+    return 0;
+  };
+  GroupReading reading;
+  SwitchCounts happened;
+
+  const RingReport report = drain();
+  ASSERT_TRUE(ring_->read(kernel_, base, reading, happened));
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{base, 77, 10, 10, 1, {11, 21}, 0},
+                                  SeenRecord{base, 78, 20, 20, 1, {12, 22}, 1}));
+  EXPECT_EQ(report.unreadable, 0U);
+  EXPECT_EQ(happened.switches, 7U);
+  EXPECT_EQ(happened.moves, 5U);
+  EXPECT_THAT(reading.counts, ElementsAre(11, 22));
+}
+
+TEST_F(MovesOfSwitchRingTest, AreAValueMoreByWhichGroupsAreToldApart) {
+  open();
+  const std::size_t base = add_base({kPageFaults});
+  const std::size_t as_many_events = add({kMigrations});
+  const std::size_t as_many_values = add({kPageFaults, kMigrations});
+  writer_->write(sample_of(10, 10, {1, 2, 3}, 77));
+  writer_->write(sample_of(11, 11, {4, 5}, 77));
+  writer_->write(sample_with_ids(last_id(), 12, 12, {6, 7, 8}, 77));
+
+  drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{base, 77, 10, 10, 1, {3}, 2},
+                                  SeenRecord{as_many_events, 77, 11, 11, 4, {5}},
+                                  SeenRecord{as_many_values, 77, 12, 12, 6, {7, 8}}));
+  EXPECT_FALSE(ring_->notes_moves(as_many_values));
+}
+
+TEST_F(MovesOfSwitchRingTest, AreNotedInRecordsWithIdsToo) {
+  open();
+  add({kMigrations, kPageFaults});
+  const std::size_t group = add_base({kPageFaults});
+  writer_->write(sample_with_ids(last_id() - 1, 12, 12, {6, 7, 8}, 77));
+
+  drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 12, 12, 6, {8}, 7}));
+}
+
+TEST_F(MovesOfSwitchRingTest, AreNotedByTheLargestGroup) {
+  open();
+  const std::size_t base = add_base(Events(kMaxGroupMembers, kPageFaults));
+  GroupReading reading;
+  SwitchCounts happened;
+
+  const Result<> read = ring_->read(kernel_, base, reading, happened);
+
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(reading.counts.size(), kMaxGroupMembers);
+}
+
+TEST_F(MovesOfSwitchRingTest, AreNotAmongTheLastCountsOfACpuThatWasOffline) {
+  open();
+  const std::size_t base = add_base({kPageFaults, kMigrations});
+  events().change_reading = [](std::size_t, Words& words) {
+    words = {1, 1000, 900, 7};
+    return 0;
+  };
+  constexpr auto kBrokenUp = test::ScriptedKernel::Answer::Kind::kBrokenUp;
+  kernel_.answer("event2 cpu3 page-faults", {kBrokenUp, 1000ns, 900ns, {0, 11}, 0});
+  kernel_.answer("event2 cpu3 cpu-migrations", {kBrokenUp, 1000ns, 900ns, {}, 0, {2}});
+  GroupReading reading;
+  SwitchCounts happened{.moves = 3};
+
+  const Result<> read = ring_->read_last(kernel_, base, reading, happened);
+
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(happened.switches, 7U);
+  EXPECT_EQ(happened.moves, 3U);
+  EXPECT_EQ(reading.counts.size(), 2U);
+  EXPECT_EQ(reading.counts[0], 11U);
+  EXPECT_EQ(reading.unreadable, 0b10);
+}
+
+TEST_F(MovesOfSwitchRingTest, AreAnErrorWithTheCpuIfTheirTracepointIsRefused) {
+  open();
+  events().refuse_open = [](EventAttr& attr, const EventTarget&) {
+    return attr.type == PERF_TYPE_TRACEPOINT ? EINVAL : 0;
+  };
+
+  const auto added = ring_->add_group(kernel_, Events{kPageFaults}, &kMoves);
+
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().error.code, EINVAL);
+  EXPECT_EQ(added.error().error.attempted, "open the tracepoint of moves between cgroups on CPU 3");
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner));
 }
 
 TEST_F(SwitchRingTest, GivesWhatTheKernelHasNoRoomForAsALoss) {
