@@ -353,7 +353,7 @@ void TargetTracker::note_end(const CgroupTarget& target, Clock::time_point now) 
   Ended ended{.at = now};
   if (cgroup::still_exists(*target.cgroup)) {
     ended.existing = target.cgroup->id;
-    ended.cpu_time = cgroups_.cpu_time(*target.cgroup);
+    ended.cpu_time = cgroups_.cpu_time(target.cgroup->path);
   }
   ended_.insert_or_assign(target.series, ended);
   unread_.insert(target.series);
@@ -364,7 +364,7 @@ void TargetTracker::go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cg
   const Ended ended = ended_.extract(target.series).mapped();
   unread_.erase(target.series);
   if (ended.cpu_time && ended.existing == cgroup->id) {
-    const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(*cgroup);
+    const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(cgroup->path);
     if (now) add_passed_over(target, *now - *ended.cpu_time);
   }
   target.is_published = true;

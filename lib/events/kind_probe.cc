@@ -12,6 +12,7 @@
 #include "events/event_names.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
+#include "host/self_process.h"
 #include "host/trusted_path.h"
 
 // "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a location in the code of the kernel or
@@ -196,7 +197,7 @@ Result<> find_place(const Probe& probe, perf::EventAttributes& attributes) {
   Result<std::shared_ptr<const UniqueFd>> file = hold(probe.file);
   if (!file) return file.error();
   attributes.file = std::move(*file);
-  attributes.probe = "/proc/self/fd/" + std::to_string(attributes.file->get());
+  attributes.probe = host::path_of_open_file(attributes.file->get());
   if (!probe.symbol.empty()) {
     const Result<std::uint64_t> begin = elf::symbol_offset(attributes.probe, probe.symbol);
     if (!begin) return with_path(begin.error(), attributes.probe, probe.file);

@@ -91,6 +91,10 @@ std::optional<std::uint64_t> list_open_fds() {
   return entries - 3;  // ".", ".." and the directory itself
 }
 
+std::string path_of_open_file(int descriptor) {
+  return std::string(kOpenFds) + "/" + std::to_string(descriptor);
+}
+
 std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
   std::optional<std::string> of_version_2;
   for (const std::string_view line : split(cgroups, '\n')) {

@@ -41,6 +41,9 @@ std::optional<std::uint64_t> reported_open_fds();
 /// The same by listing them, at 1.5 us each: too slow for an event loop.
 std::optional<std::uint64_t> list_open_fds();
 
+/// A path to what this process has open, whatever has become of the path that it was opened by.
+std::string path_of_open_file(int descriptor);
+
 /// The cgroup of a process, as a path below the root of its tree: that of version 1's perf_event
 /// controller if there is one, else that of version 2 (cgroups(7), "/proc/pid/cgroup"). In a
 /// container with a cgroup namespace, "/" is the container.

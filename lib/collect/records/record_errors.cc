@@ -54,6 +54,15 @@ Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
                "CPUWeight= of the unit)"};
 }
 
+Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu) {
+  return Error{0,
+               "running tasks move to other cgroups again and again" + on_cpu(cpu) +
+                   ": nothing is known of " + measured(poll.lost_time) + " of " +
+                   measured(poll.time),
+               "none: descriptors count such tasks rightly; find out which program writes to "
+               "cgroup.procs all the time"};
+}
+
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
   return Error{0,
                std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +

@@ -15,6 +15,7 @@ Error records_refused(const Error& error, int cpu);
 Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu);
 Error records_lost(std::uint64_t lost, int cpu);
 Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu);
+Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu);
 /// So many cgroups, which had `time` on the CPU in all.
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu);
 

@@ -30,9 +30,12 @@ perf::GroupReading reading_before(const perf::GroupReading& now) {
   return before;
 }
 
-/// For want of a record.
-nanoseconds lost_time(const SwitchAttribution::Statistics& poll) {
-  return poll.lost_time - poll.moved_time;
+bool is_losing(const SwitchAttribution::Statistics& poll) {
+  return poll.lost_time > poll.time / 10;
+}
+
+bool loses_by_moves(const SwitchAttribution::Statistics& poll) {
+  return poll.moved_time > poll.lost_time / 2;
 }
 
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
@@ -130,9 +133,12 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  losing_polls_ = lost_time(poll) > poll.time / 10 ? losing_polls_ + 1 : 0;
-  const bool loses_much = losing_polls_ == kLosingPolls || lost_time(poll) >= kMaxLost;
-  if (loses_much && poll.lost > 0) {
+  losing_polls_ = is_losing(poll) ? losing_polls_ + 1 : 0;
+  const bool loses_much =
+      losing_polls_ == kLosingPolls || poll.lost_time - poll.moved_time >= kMaxLost;
+  if (loses_much && loses_by_moves(poll)) {
+    give_up(tasks_move_often(poll, cpu_));
+  } else if (loses_much && poll.lost > 0) {
     give_up(records_lost_often(poll, cpu_));
   } else if (loses_much || !poll.are_complete) {
     give_up(records_incomplete(poll, cpu_));

@@ -65,13 +65,14 @@ class RecordedCpus {
 ///                                                                               some minutes
 ///
 /// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
-/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs. What is
-/// lost at moves of tasks does not count: none of it is missing for want of a record. Records
-/// are tried again a minute later; if they are given up soon again, after 2, 4, ... 64 minutes.
-/// What the CPU did between its last record and the end of the recording is lost as well. A change
-/// of the source loses at most what happens between the last reading of the one and the opening of
-/// the other. The change to descriptors is announced (RecordedCpus) and made at the next poll, as
-/// the targets of this one may be more than there are descriptors for.
+/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs, or
+/// tasks move to other cgroups again and again. A single move can follow on seconds of idle time of
+/// the root cgroup, so it counts in the first of these only. Records are tried again a minute
+/// later; if they are given up soon again, after 2, 4, ... 64 minutes. What the CPU did between its
+/// last record and the end of the recording is lost as well. A change of the source loses at most
+/// what happens between the last reading of the one and the opening of the other. The change to
+/// descriptors is announced (RecordedCpus) and made at the next poll, as the targets of this one
+/// may be more than there are descriptors for.
 ///
 /// While any CPU counts by records, this one reports the names of cgroups that are made on it
 /// (NamesRing).

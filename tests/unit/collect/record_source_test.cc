@@ -447,17 +447,36 @@ TEST_F(MovesRecordSourceTest, WhatWasCountedUpToAMoveIsUnmeasuredAndTheRestIsThe
 }
 
 /// A CPU that was idle, whose first task is in the root of all cgroups and moves itself.
-TEST_F(MovesRecordSourceTest, TheTimeUpToMovesIsNoReasonToGiveUpRecords) {
+TEST_F(MovesRecordSourceTest, TheTimeUpToAMoveIsNoReasonToGiveUpRecords) {
   begin();
-  for (unsigned i = 0; i < 2 * RecordSource::kLosingPolls; ++i) {
-    enabled_ += 2 * RecordSource::kMaxLost;
-    move_to(kA);
+  for (unsigned i = 1; i < 2 * RecordSource::kLosingPolls; ++i) {
+    if (i % RecordSource::kLosingPolls != 0) {
+      enabled_ += 2 * RecordSource::kMaxLost;
+      move_to(kA);
+    }
     turn(kA, 0, 20);
     EXPECT_THAT(poll().failures, IsEmpty());
   }
 
   EXPECT_TRUE(records());
-  EXPECT_EQ(total(0, 1), 20U * 2 * RecordSource::kLosingPolls);
+  EXPECT_EQ(total(0, 1), 20U * (2 * RecordSource::kLosingPolls - 1));
+}
+
+TEST_F(MovesRecordSourceTest, TasksThatMoveAgainAndAgainAreCountedByDescriptors) {
+  begin();
+  PollReport report;
+  for (unsigned i = 0; i < RecordSource::kLosingPolls; ++i) {
+    turn(kA, 0, 20);
+    run(0, 100);
+    move_to(kA);
+    report = poll();
+  }
+
+  ASSERT_THAT(report.failures, SizeIs(1));
+  EXPECT_THAT(describe(report.failures.begin()->second.first),
+              HasSubstr("move to other cgroups again and again"));
+  poll();
+  EXPECT_FALSE(records());
 }
 
 TEST_F(MovesRecordSourceTest, CountsByRecordsWithoutThemIfTheirTracepointIsRefused) {

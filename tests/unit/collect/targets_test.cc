@@ -225,7 +225,7 @@ TEST_P(UncountedTest, ACgroupThatExistsIsPublishedUpToItsLastReadingAndItsCpuTim
   make_cgroup("b.service");
   milliseconds cpu_time{100};
   TargetTracker targets = tracker(
-      {}, [&](const cgroup::Cgroup&) { return std::optional<std::chrono::nanoseconds>{cpu_time}; });
+      {}, [&](const std::string&) { return std::optional<std::chrono::nanoseconds>{cpu_time}; });
   const auto before = targets.update(start_, report_);
 
   GetParam().end(targets, as_before());
@@ -281,9 +281,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(TargetTrackerTest, OneThatWasRemovedWhileItWasNotCountedBeginsWithoutTheTimeOfAnother) {
   make_cgroup("a.service");
-  TargetTracker targets = tracker({}, [](const cgroup::Cgroup&) {
-    return std::optional<std::chrono::nanoseconds>{seconds{1}};
-  });
+  TargetTracker targets = tracker(
+      {}, [](const std::string&) { return std::optional<std::chrono::nanoseconds>{seconds{1}}; });
   const auto before = targets.update(start_, report_);
   const char* const all = std::exchange(include_, "/none");
   targets.change(as_before());
