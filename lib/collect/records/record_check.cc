@@ -156,6 +156,12 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
   const std::string path = counting_->path;
   const std::optional<std::string> difference =
       find_difference(*interval, counting_->group->events);
+  const bool is_whole =
+      recording.attribution().dropped(SwitchRecording::kBase) == counting_->dropped;
+  if (difference && !is_whole) {
+    inconclusive();
+    return {};
+  }
   if (difference) {
     ++results_.different;
     ++differences_;
@@ -173,9 +179,7 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
 /// Nothing if nothing can be concluded from it.
 std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) {
   const std::optional<CheckedInterval> totals = read_both(recording);
-  const bool is_whole =
-      recording.attribution().dropped(SwitchRecording::kBase) == counting_->dropped;
-  if (!totals || !is_whole) return {};
+  if (!totals) return {};
   CheckedInterval interval{since(counting_->begin.records, totals->records),
                            since(counting_->begin.descriptors, totals->descriptors)};
   if (interval.descriptors.enabled.count() == 0) return {};

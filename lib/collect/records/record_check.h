@@ -42,10 +42,11 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
 /// Descriptors make switches dearer, so counting is as rare as that. One comparison that differs is
 /// repeated, and several in a row are a reason not to use records. A single one is none: a task
 /// that is moved to another cgroup while it runs is counted by descriptors from then on, and by
-/// records since the switch before. As tasks are moved into new cgroups, these are not compared. It
-/// is inconclusive if the cgroup ended, or ran at the instant of comparison, or did not run in
-/// between, if a record was missing, or if descriptors were refused or did not count; then another
-/// cgroup is tried a few seconds later.
+/// records since the switch before, where its move is not noted. As tasks are moved into new
+/// cgroups, these are not compared. It is inconclusive if the cgroup ended, or ran at the instant
+/// of comparison, or did not run in between, if descriptors were refused or did not count, or if
+/// the sources differ and something was lost meanwhile: a record, or what came before the move of a
+/// task. Then another cgroup is tried a few seconds later.
 class RecordCheck {
  public:
   static constexpr std::chrono::seconds kInterval{60};

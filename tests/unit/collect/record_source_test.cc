@@ -1310,6 +1310,19 @@ TEST_F(RecordCheckTest, IsInconclusiveIfARecordIsMissing) {
   EXPECT_EQ(poll().record_checks.inconclusive, 1U);
 }
 
+/// As on a CPU where processes start all the time.
+TEST_F(RecordCheckTest, IsEqualIfWhatWasLostIsNotOfTheCgroup) {
+  poll();
+  turn(kA, 3, 100);
+  run(0, 50);
+  switches_ += 2;
+  write(kB);
+  turn(kA, 0, 10);
+  descriptors_count(2ms, 3, 110);
+
+  EXPECT_EQ(poll().record_checks.equal, 1U);
+}
+
 TEST_F(RecordCheckTest, EndsWithItsCgroup) {
   poll();
   cgroups_[0].cgroup = nullptr;
