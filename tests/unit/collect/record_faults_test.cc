@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -127,8 +128,14 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     Result<perf::OpenCounter> event = kernel_.open_event(attr, target);
     if (!event) return event;
     const std::size_t number = lives_.size();
-    descriptors_[event->fd.get()] = {
-        .life = life_, .last = {1, 0, 0, 0}, .leader = number, .leads = true};
+    const auto leader = descriptors_.find(target.group_fd);
+    const bool leads = leader == descriptors_.end();
+    descriptors_[event->fd.get()] = {.life = life_,
+                                     .last = {1, 0, 0, 0},
+                                     .id = event->id,
+                                     .leader = leads ? number : leader->second.leader,
+                                     .leads = leads};
+    if (!leads) ++members_[*leader->second.leader];
     lives_.push_back(life_);
     opened(number);
     return event;
@@ -202,9 +209,8 @@ class RecordedCpu {
     scripted.opened_events.change_reading = [this](std::size_t event, Words& words) {
       const Values since = values(event);
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(since.time.count());
-      words.at(3) = since.switches;
-      if (words.size() > 4) words.at(4) = since.faults;
-      if (words.size() > 5) words.at(5) = words.at(1);  // of a clock
+      const Words values = values_of_group(event, since, words.at(1));
+      std::copy_n(values.begin(), words.size() - 3, words.begin() + 3);
       return 0;
     };
     add_target("/", kRoot);
@@ -273,12 +279,20 @@ class RecordedCpu {
     ++now_.switches;
     last_ = id;
   }
+  /// The task that runs moves itself to this cgroup.
+  void move_to(std::uint64_t id) {
+    if (!kernel.is_online()) return;
+    ++now_.moves;
+    write(id, [](const test::ScriptedEvents::Event& event) {
+      return event.attr.type == PERF_TYPE_TRACEPOINT;
+    });
+  }
   /// The record of the last one that left.
   void write_again() { write(last_); }
   void write(std::uint64_t id) {
-    for (const std::size_t event : scripted.opened_events.still_open()) {
-      if (leads(scripted.opened_events.at(event).attr) && kernel.is_alive(event)) write(event, id);
-    }
+    write(id, [](const test::ScriptedEvents::Event& event) {
+      return leads(event.attr) && !event.leader;
+    });
   }
   void name(std::uint64_t id, const std::string& path) {
     if (ScriptedRing* const to = ring(true)) {
@@ -314,7 +328,7 @@ class RecordedCpu {
   /// Of the CPU, or of a group since it was opened.
   struct Values {
     nanoseconds time{};
-    std::uint64_t switches = 0, faults = 0;
+    std::uint64_t switches = 0, moves = 0, faults = 0;
   };
   using Answer = test::ScriptedKernel::Answer;
   inline static const Answer kNothing{Answer::Kind::kCounts, {}, {}, {0}, 0};
@@ -325,19 +339,33 @@ class RecordedCpu {
   }
   Values values(std::size_t leader) const {
     const Values& from = opened_at_.at(leader);
-    return {now_.time - from.time, now_.switches - from.switches, now_.faults - from.faults};
+    return {now_.time - from.time, now_.switches - from.switches, now_.moves - from.moves,
+            now_.faults - from.faults};
+  }
+  /// Of its leader first; the last may be too many. `clock`: of a clock.
+  Words values_of_group(std::size_t leader, const Values& since, std::uint64_t clock) {
+    Words values = {since.switches};
+    if (!scripted.opened_events.member_ids(leader).empty()) values.push_back(since.moves);
+    values.insert(values.end(), {since.faults, clock});
+    return values;
+  }
+  /// Of each group with an event that `writes`.
+  void write(std::uint64_t id,
+             const std::function<bool(const test::ScriptedEvents::Event&)>& writes) {
+    for (const std::size_t number : scripted.opened_events.still_open()) {
+      const auto& event = scripted.opened_events.at(number);
+      if (writes(event) && kernel.is_alive(number)) write(event.leader.value_or(number), id);
+    }
   }
   void write(std::size_t leader, std::uint64_t id) {
     ScriptedRing* const to = ring();
     if (to == nullptr) return;
     const Values since = values(leader);
     const auto time = static_cast<std::uint64_t>(since.time.count());
-    Words words = {1, time, time, since.switches};
-    const std::array values_of_members = {since.faults, time};
-    for (std::size_t member = 0; member < kernel.members_of(leader); ++member) {
-      ++words[0];
-      words.push_back(values_of_members.at(member));
-    }
+    const std::size_t number = 1 + kernel.members_of(leader);
+    const Words values = values_of_group(leader, since, time);
+    Words words = {number, time, time};
+    std::copy_n(values.begin(), number, std::back_inserter(words));
     words.push_back(id);
     (void)to->write(test::record_of(PERF_RECORD_SAMPLE, words));
   }
@@ -375,7 +403,11 @@ class RecordedCpu {
 
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
-  RecordOptions options_{.buffer_bytes = 64 * 1024, .use = use_, .is_checked = false};
+  RecordOptions options_{
+      .buffer_bytes = 64 * 1024,
+      .use = use_,
+      .is_checked = false,
+      .moves = perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = 77}};
   std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>();
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
@@ -802,6 +834,18 @@ TEST(RecordFaultsTest, WhereGroupsCannotWriteToTheRingCgroupsAreCountedByDescrip
   expect_descriptors(cpu);
 }
 
+TEST(RecordFaultsTest, WhereOnlyMovesCannotBeNotedCgroupsAreCountedByRecords) {
+  RecordedCpu cpu;
+  cpu.scripted.opened_events.refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    return attr.type == PERF_TYPE_TRACEPOINT ? EACCES : 0;
+  };
+  settle(cpu);
+
+  EXPECT_THAT(cpu.failures, IsEmpty());
+  expect_exact_again(cpu);
+  EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+}
+
 // --- the CPU that goes ---------------------------------------------------------------------------
 
 /// Each call of the kernel in a poll is a step at which the CPU can go.
@@ -989,11 +1033,13 @@ enum class Happening {
   kNoRing,
   kUnnamed,
   kName,
+  kMove,
+  kMoveLost,
 };
 
 std::ostream& operator<<(std::ostream& out, Happening happening) {
-  constexpr std::array kNames = {"turn", "lost",  "jump",    "twice",   "poll",
-                                 "goes", "comes", "no ring", "unnamed", "name"};
+  constexpr std::array kNames = {"turn",  "lost",    "jump",    "twice", "poll", "goes",
+                                 "comes", "no ring", "unnamed", "name",  "move", "move lost"};
   return out << kNames[static_cast<std::size_t>(happening)];
 }
 
@@ -1022,6 +1068,13 @@ void happen(RecordedCpu& cpu, Happening happening, std::uint64_t id) {
       return cpu.turn(kLate);
     case Happening::kName:
       return cpu.know({{kLate, "/busy/late"}});
+    case Happening::kMove:
+    case Happening::kMoveLost:
+      cpu.run(kBusy);
+      cpu.set_full(happening == Happening::kMoveLost);
+      cpu.move_to(id);
+      cpu.set_full(false);
+      return cpu.turn(id);
   }
 }
 
@@ -1037,7 +1090,9 @@ RC_GTEST_PROP(RecordFaultsPropertyTest, NoTotalFallsAndNothingIsCountedToAnother
                                                                 {2, Happening::kComes},
                                                                 {1, Happening::kNoRing},
                                                                 {1, Happening::kUnnamed},
-                                                                {1, Happening::kName}}),
+                                                                {1, Happening::kName},
+                                                                {2, Happening::kMove},
+                                                                {1, Happening::kMoveLost}}),
                            rc::gen::inRange<std::size_t>(0, 3))));
   RecordedCpu cpu;
   (void)cpu.poll();
