@@ -155,7 +155,7 @@ TEST(ManyIdleCgroupsTest, NoneStarvesWhereReadingsRunOut) {
   Watched all;
   make_version_1(all, kTooMany);
   all.become_idle(kTooMany);
-  for (std::size_t one = 0; one < kTooMany; one += 1001) {
+  for (std::size_t one = 0; one < kTooMany; one += 3001) {
     all.use(one, 5ms);
     for (int update = 0; update < 3; ++update) all.update();
     EXPECT_FALSE(all.is_idle(one)) << all.path(one);
