@@ -30,12 +30,8 @@ perf::GroupReading reading_before(const perf::GroupReading& now) {
   return before;
 }
 
-bool is_losing(const SwitchAttribution::Statistics& poll) {
-  return poll.lost_time > poll.time / 10;
-}
-
-bool loses_by_moves(const SwitchAttribution::Statistics& poll) {
-  return poll.moved_time > poll.lost_time / 2;
+bool is_losing(std::chrono::nanoseconds lost, const SwitchAttribution::Statistics& poll) {
+  return lost > poll.time / 10;
 }
 
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
@@ -125,6 +121,7 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
 
 void RecordSource::end_recording() {
   losing_polls_ = 0;
+  moving_since_.reset();
   check_.abandon();
   recording_.reset();
 }
@@ -133,10 +130,15 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  losing_polls_ = is_losing(poll) ? losing_polls_ + 1 : 0;
-  const bool loses_much =
-      losing_polls_ == kLosingPolls || poll.lost_time - poll.moved_time >= kMaxLost;
-  if (loses_much && loses_by_moves(poll)) {
+  const std::chrono::nanoseconds lost = poll.lost_time - poll.moved_time;
+  losing_polls_ = is_losing(lost, poll) ? losing_polls_ + 1 : 0;
+  const bool loses_much = losing_polls_ == kLosingPolls || lost >= kMaxLost;
+  if (!is_losing(poll.moved_time, poll)) {
+    moving_since_.reset();
+  } else if (!moving_since_) {
+    moving_since_ = now();
+  }
+  if (moving_since_ && now() - *moving_since_ >= kMaxMoving) {
     give_up(tasks_move_often(poll, cpu_));
   } else if (loses_much && poll.lost > 0) {
     give_up(records_lost_often(poll, cpu_));

@@ -65,14 +65,15 @@ class RecordedCpus {
 ///                                                                               some minutes
 ///
 /// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
-/// row, or of kMaxLost in one: the thread of the CPU, which reads the records, hardly runs, or
-/// tasks move to other cgroups again and again. A single move can follow on seconds of idle time of
-/// the root cgroup, so it counts in the first of these only. Records are tried again a minute
-/// later; if they are given up soon again, after 2, 4, ... 64 minutes. What the CPU did between its
-/// last record and the end of the recording is lost as well. A change of the source loses at most
-/// what happens between the last reading of the one and the opening of the other. The change to
-/// descriptors is announced (RecordedCpus) and made at the next poll, as the targets of this one
-/// may be more than there are descriptors for.
+/// row, or of kMaxLost in one, for want of records: the thread of the CPU, which reads them, hardly
+/// runs. Or of more than a tenth in each poll for kMaxMoving, as running tasks move to other
+/// cgroups again and again: that many services start says nothing, as the first move of a task can
+/// follow on seconds of idle time. Records are tried again a minute later; if they are given up
+/// soon again, after 2, 4, ... 64 minutes. What the CPU did between its last record and the end of
+/// the recording is lost as well. A change of the source loses at most what happens between the
+/// last reading of the one and the opening of the other. The change to descriptors is announced
+/// (RecordedCpus) and made at the next poll, as the targets of this one may be more than there are
+/// descriptors for.
 ///
 /// While any CPU counts by records, this one reports the names of cgroups that are made on it
 /// (NamesRing).
@@ -80,6 +81,7 @@ class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
   static constexpr std::chrono::nanoseconds kMaxLost = std::chrono::seconds{1};
+  static constexpr std::chrono::nanoseconds kMaxMoving = std::chrono::minutes{1};
 
   /// `kernel` outlives it.
   RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu,
@@ -173,9 +175,10 @@ class RecordSource final : public CounterSource {
                                                        ///< records
   std::optional<Error> gave_up_;                       ///< why records are not used any more
   std::chrono::nanoseconds gave_up_until_{};
-  std::chrono::nanoseconds gives_up_for_{};  ///< the next time
-  bool is_reported_ = false;                 ///< gave_up_
-  unsigned losing_polls_ = 0;                ///< in a row
+  std::chrono::nanoseconds gives_up_for_{};               ///< the next time
+  bool is_reported_ = false;                              ///< gave_up_
+  unsigned losing_polls_ = 0;                             ///< in a row
+  std::optional<std::chrono::nanoseconds> moving_since_;  ///< more than a tenth is lost by moves
   bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
   std::vector<Opened> opened_;  ///< by Handle
   std::vector<Handle> free_;    ///< of opened_
