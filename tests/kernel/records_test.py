@@ -297,7 +297,7 @@ class SelfMoveTest(unittest.TestCase):
         print(f"\npage faults after moves: {counted} of {true}")
         for of_cgroup, most in zip(counted, true):
             self.assertLessEqual(of_cgroup, most + self.AT_AN_END * self.LIVES)
-        # Up to the next move, the other cgroup's are nobody's.
+        # The other cgroup's are nobody's where another task had the CPU before the second move.
         pages = self.LIVES * self.AFTER
         self.assertAlmostEqual(counted[1], pages, delta=self.OF_A_COUNT * pages)
         self.assertAlmostEqual(true[1], pages, delta=self.OF_A_COUNT * pages)

@@ -80,15 +80,16 @@ void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   const bool is_moved = !is_broken && !is_skipped && interval.moves > 0;
   ++statistics_.records;
   statistics_.skipped += is_skipped ? 1 : 0;
-  if (is_moved) statistics_.moved_time = saturating_sum(statistics_.moved_time, interval.enabled);
+  const std::optional<std::uint64_t> ran = is_moved ? current_ : values.cgroup;
+  if (!ran) statistics_.moved_time = saturating_sum(statistics_.moved_time, interval.enabled);
   if (!of->is_base) await_base(group, values.cgroup);
   // The base never loses the PMU: some microseconds only pass until the kernel starts it.
   const bool had_the_pmu =
       of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
-  if (is_broken || is_skipped || is_moved || (of->is_base && !had_the_pmu)) {
+  if (is_broken || is_skipped || !ran || (of->is_base && !had_the_pmu)) {
     drop(*of, interval);
   } else if (had_the_pmu) {
-    add(group, values.cgroup, interval, increments_);
+    add(group, *ran, interval, increments_);
   } else {
     decide_later(*of, interval);
   }
@@ -98,6 +99,7 @@ void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   awaiting_base_.clear();
   base_switches_ = values.switches;
   left_base_ = values.cgroup;
+  current_.reset();
 }
 
 /// A second record that follows the same one of the base: the first is then of the switch of that
@@ -184,7 +186,8 @@ bool SwitchAttribution::is_at_last_switch(const Group& group) const {
 /// next one, in which the same cgroup may leave again. With a switch of the base, a record is
 /// missing, and this one may be of either.
 void SwitchAttribution::note_move(const SwitchValues& base) {
-  if (base.switches == base_switches_) place_at_last_switch();
+  const bool is_of_move = base.switches == base_switches_;  // not of a switch after a lost one
+  if (is_of_move) place_at_last_switch();
   for (const std::size_t awaiting : awaiting_base_) {
     groups_[awaiting]->records_since_base = 0;
     decide(awaiting, {});
@@ -192,6 +195,7 @@ void SwitchAttribution::note_move(const SwitchValues& base) {
   awaiting_base_.clear();
   base_switches_ = base.switches;
   left_base_ = kNoCgroup;
+  current_ = is_of_move ? std::optional(base.cgroup) : std::nullopt;
   for (std::optional<Group>& group : groups_) {
     if (group && !group->is_base) group->has_loss = true;
   }

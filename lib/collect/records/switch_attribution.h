@@ -43,15 +43,15 @@ struct SwitchValues {
 /// SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays unknown.)
 ///
 /// A task that moves itself to another cgroup while it runs leaves the CPU in that one. So the base
-/// has a record of the move (if it notes them): what was counted up to there may be of either, and
-/// is lost; what follows is of the new one. The other groups have no such record, so their current
-/// interval is not whole.
+/// has a record of the move (if it notes them): what was counted since the last switch may be of
+/// either, and is lost; what follows is of the new one, up to the next switch or move. The other
+/// groups have no such record, so their current interval is not whole.
 ///
 /// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
  public:
-  /// What the kernel takes to switch a group that is on the PMU all the time, which is a part of the
-  /// time running.
+  /// What the kernel takes to switch a group that is on the PMU all the time, which is a part of
+  /// the time running.
   static constexpr std::chrono::nanoseconds kMaxOffPmu = std::chrono::microseconds{20};
   static constexpr int kMaxOffPmuPercent = 2;  ///< of the base
 
@@ -173,6 +173,7 @@ class SwitchAttribution {
   std::vector<std::optional<Group>> groups_;
   std::uint64_t base_switches_ = 0;         ///< up to the last record of the base
   std::uint64_t left_base_ = kNoCgroup;     ///< the cgroup of that record, if it is of a switch
+  std::optional<std::uint64_t> current_;    ///< the cgroup that runs since then, if it is of a move
   std::vector<std::size_t> awaiting_base_;  ///< groups
   std::vector<std::uint64_t> increments_;   ///< reused, to allocate nothing
   Statistics statistics_;

@@ -655,17 +655,19 @@ TEST_F(MovedTaskTest, WhatWasCountedUpToTheMoveIsNobodysAndTheRestIsTheNewCgroup
                                                                      .time = 9ms}));
 }
 
-TEST_F(MovedTaskTest, AfterSeveralMovesWithoutASwitchOnlyTheRestIsCounted) {
+TEST_F(MovedTaskTest, BetweenTwoMovesWithoutASwitchTheCgroupOfTheFirstRuns) {
   run(1, 1ms, 7);
   for (const std::uint64_t cgroup : {2, 3, 2}) {
     base_.pass(1ms, 100);
     move_to(cgroup);
   }
   run(2, 1ms, 20);
+  base_.pass(1ms, 1000);
+  move_to(3);
 
-  EXPECT_EQ(count(2), 20U);
-  EXPECT_EQ(count(3), 0U);
-  EXPECT_EQ(lost(2), 3ms);
+  EXPECT_EQ(count(2), 120U);
+  EXPECT_EQ(count(3), 100U);
+  EXPECT_EQ(lost(2), 2ms) << "before the first move after a switch";
 }
 
 TEST_F(MovedTaskTest, HoweverManyMovesThereAreNoRecordIsMissing) {
