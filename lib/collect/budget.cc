@@ -41,7 +41,7 @@ std::size_t rows_of(const PublishedEvent& column, const ScopePlan& scope, const 
 std::size_t most_series_of(RowKind kind, const PublishedEvent& column, const ScopePlan& scope,
                            const Evidence& evidence) {
   const std::size_t other_parts = column.parts.size() - 1;  // each may lack some as well
-  return series_of_column(kind, column, scope, evidence) + other_parts;
+  return series_of_column(kind, evidence, is_estimated(column, scope)) + other_parts;
 }
 
 /// Series of all groups and columns of a scope with a row for each CPU.
@@ -49,7 +49,7 @@ std::size_t series_by_cpu(RowKind kind, const ScopePlan& scope, const Evidence& 
                           const MachineCpus& cpus) {
   std::size_t series = 0;
   for (const GroupPlan& group : scope.groups) {
-    series += series_of_group(kind, group, evidence) * rows_of(group.pmu, cpus);
+    series += series_of_group(kind, group, evidence, group.shares_pmu) * rows_of(group.pmu, cpus);
   }
   for (const PublishedEvent& column : scope.columns) {
     series += most_series_of(kind, column, scope, evidence) * rows_of(column, scope, cpus);
@@ -60,7 +60,8 @@ std::size_t series_by_cpu(RowKind kind, const ScopePlan& scope, const Evidence& 
 /// The same with one row.
 std::size_t series_once(RowKind kind, const ScopePlan& scope, const Evidence& evidence) {
   std::size_t series = 0;
-  for (const GroupPlan& group : scope.groups) series += series_of_group(kind, group, evidence);
+  for (const GroupPlan& group : scope.groups)
+    series += series_of_group(kind, group, evidence, group.shares_pmu);
   for (const PublishedEvent& column : scope.columns)
     series += most_series_of(kind, column, scope, evidence);
   return series;
@@ -81,10 +82,11 @@ std::size_t series_of_sum(const CountingPlan& plan) {
   constexpr std::size_t kCgroups = 1;
   std::size_t series = kCgroups;
   for (const GroupPlan& group : plan.cgroup.groups) {
-    series += series_of_group(RowKind::kSum, group, plan.evidence) + (group.is_published ? 1 : 0);
+    series += series_of_group(RowKind::kSum, group, plan.evidence, group.shares_pmu) +
+              (group.is_published ? 1 : 0);
   }
   for (const PublishedEvent& column : plan.cgroup.columns) {
-    series += series_of_column(RowKind::kSum, column, plan.cgroup, plan.evidence);
+    series += series_of_column(RowKind::kSum, plan.evidence, is_estimated(column, plan.cgroup));
   }
   return series;
 }

@@ -387,6 +387,7 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 void Collector::publish(Snapshot snapshot) {
   snapshot.starts = starts_;
   sums_.add_to(snapshot, Clock::now(), report_);
+  limit_evidence(snapshot, tracker_.max_series());
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   joined_ = published;
   report_.now.duration = Clock::now() - started_;

@@ -154,22 +154,22 @@ std::size_t series_of_counter(const Evidence& evidence) { return evidence.create
 
 }  // namespace
 
-std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence) {
+std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence,
+                            bool is_estimated) {
   constexpr std::size_t kTimes = 2;        // enabled, running
   constexpr std::size_t kTimesOffPmu = 2;  // imputed, unmeasured
   constexpr std::size_t kReferences = 2;   // all of it, and what was sampled
   if (!group.is_published || !has_evidence(rows, evidence)) return 0;
   const bool has_reference = evidence.reference && group.auxiliary.reference;
   const std::size_t counters =
-      kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
+      kTimes + (is_estimated ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
   return counters * series_of_counter(evidence);
 }
 
-std::size_t series_of_column(RowKind rows, const PublishedEvent& column, const ScopePlan& plan,
-                             const Evidence& evidence) {
+std::size_t series_of_column(RowKind rows, const Evidence& evidence, bool is_estimated) {
   constexpr std::size_t kValue = 1;
   constexpr std::size_t kObserved = 1;
-  const bool has_parts = is_estimated(column, plan) && has_evidence(rows, evidence);
+  const bool has_parts = is_estimated && has_evidence(rows, evidence);
   const std::size_t parts = has_parts ? kObserved + (evidence.variance ? 1 : 0) : 0;
   return (kValue + parts) * series_of_counter(evidence);
 }

@@ -150,8 +150,8 @@ inline constexpr std::string_view kReferenceGroup = "(reference)";
 std::string_view configured_name(std::string_view group);
 std::string_view configured_name(const GroupPlan& group);
 
-/// Whether a column is counted by groups that can lose the PMU, so that it has evidence in addition
-/// to its value.
+/// Whether a column is counted by groups that can lose the PMU, so that it always has evidence in
+/// addition to its value. Others have it once they lack something (GroupTable::is_estimated).
 bool is_estimated(const PublishedEvent& column, const ScopePlan& plan);
 
 /// What rows of a snapshot belong to.
@@ -161,10 +161,10 @@ enum class RowKind { kCpu, kCgroup, kSum };
 bool has_evidence(RowKind rows, const Evidence& evidence);
 
 /// The number of series of each row of a group: its times.
-std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence);
+std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence,
+                            bool is_estimated);
 /// The number of series of each row of a column: its value, and its evidence.
-std::size_t series_of_column(RowKind rows, const PublishedEvent& column, const ScopePlan& plan,
-                             const Evidence& evidence);
+std::size_t series_of_column(RowKind rows, const Evidence& evidence, bool is_estimated);
 
 /// The PMUs that groups are bound to, each once.
 std::vector<std::string> pmus_of(const CountingPlan& plan);

@@ -32,8 +32,8 @@ class CpuTotals {
   void use(const std::shared_ptr<const CountingPlan>& plan);
 
   /// Copies the totals of `cycle`, which has the same plan, after a poll with `targets`. Allocates
-  /// only if there are more targets than ever. If this is the copy of the last poll but one, or a
-  /// later one, only what has changed since is copied.
+  /// only if there are more targets than ever, or a group has evidence for the first time. If this
+  /// is the copy of the last poll but one, or a later one, only what has changed since is copied.
   void copy(const PollCycle& cycle, const TargetSet& targets);
 
   int cpu() const { return cpu_; }

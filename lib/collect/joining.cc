@@ -19,6 +19,15 @@ void set_reference_weights(GroupTable& table, const std::vector<estimate::EventM
   }
 }
 
+using PartOfCpu = const GroupPart& (CpuTotals::*)(std::size_t group) const;
+
+/// Whether a group is on any CPU. `part` is CpuTotals::of_cpu or of_cgroups.
+bool is_estimated(std::span<const CpuTotals* const> cpus, PartOfCpu part, std::size_t group) {
+  return std::any_of(cpus.begin(), cpus.end(), [&](const CpuTotals* cpu) {
+    return (cpu->*part)(group).totals.is_estimated();
+  });
+}
+
 GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventModel>& models,
                       std::size_t rows) {
   GroupTable table;
@@ -289,6 +298,7 @@ void Joining::add_cpu_rows(const EventModels& models, std::span<const CpuTotals*
     if (rows.empty()) rows = host_rows(aggregation, *snapshot_.targets->cpus, parts);
     GroupTable& table = snapshot_.cpu.emplace_back(
         make_table(plan.cpu.groups[group], models.cpu[group], rows.size()));
+    table.is_estimated = is_estimated(parts, &CpuTotals::of_cpu, group);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       Knowledge known;
       for (const std::size_t part : rows[row].parts) {
@@ -317,6 +327,7 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
       snapshot_.cgroup.push_back(make_table(plan.cgroup.groups[group], models.cgroup[group],
                                             snapshot_.cgroup_rows.size()));
     }
+    snapshot_.cgroup[group].is_estimated = is_estimated(parts, &CpuTotals::of_cgroups, group);
   }
   find_due(parts);
   const std::size_t work = due_.size() * parts_.size() * plan.cgroup.groups.size();

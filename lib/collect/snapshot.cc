@@ -36,13 +36,14 @@ std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& ev
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const GroupPlan& of = plan.groups[group];
     known.push_back(count_rows(tables[group], is_known));
-    series += count_rows(tables[group], has_times) * series_of_group(kind, of, evidence);
+    series += count_rows(tables[group], has_times) *
+              series_of_group(kind, of, evidence, tables[group].is_estimated);
     series += of.is_published ? count_rows(tables[group], lacks_coverage) : 0;
   }
   for (const PublishedEvent& column : plan.columns) {
     const std::size_t values =
         column.parts.size() == 1 ? known[column.parts.front().group] : count_values(column, tables);
-    series += values * series_of_column(kind, column, plan, evidence);
+    series += values * series_of_column(kind, evidence, is_estimated(column, tables));
   }
   return series;
 }
@@ -52,6 +53,11 @@ std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& ev
 void GroupStarts::change(const PlanChange& places, Clock::time_point now) {
   rearrange(cpu, places.cpu, 1, now);
   rearrange(cgroup, places.cgroup, 1, now);
+}
+
+bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tables) {
+  return std::any_of(column.parts.begin(), column.parts.end(),
+                     [&](const EventAt& part) { return tables[part.group].is_estimated; });
 }
 
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
@@ -69,6 +75,22 @@ std::size_t count_series(const Snapshot& snapshot) {
     series += count_series(RowKind::kSum, plan.cgroup, plan.evidence, sum.groups) + sum.rows.size();
   }
   return series;
+}
+
+void limit_evidence(Snapshot& snapshot, std::size_t most) {
+  std::vector<GroupTable*> unplanned;
+  const auto find = [&](const ScopePlan& plan, std::vector<GroupTable>& tables) {
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+      if (tables[group].is_estimated && !plan.groups[group].shares_pmu) {
+        unplanned.push_back(&tables[group]);
+      }
+    }
+  };
+  find(snapshot.plan->cpu, snapshot.cpu);
+  find(snapshot.plan->cgroup, snapshot.cgroup);
+  for (SumTable& sum : snapshot.sums) find(snapshot.plan->cgroup, sum.groups);
+  if (unplanned.empty() || count_series(snapshot) <= most) return;
+  for (GroupTable* const table : unplanned) table->is_estimated = false;
 }
 
 }  // namespace pex::collect

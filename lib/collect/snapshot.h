@@ -35,6 +35,8 @@ struct GroupRow {
 /// The totals of one group at all rows.
 struct GroupTable {
   std::size_t events = 0;
+  /// Not all that happened was observed, at some row, or it can lose the PMU: so it has evidence.
+  bool is_estimated = false;
   std::vector<GroupRow> rows;
   std::vector<EventTotal> totals;  ///< [event * rows + row], as published; only where the value is
                                    ///< known
@@ -148,7 +150,14 @@ inline std::optional<EventTotal> value_of(const PublishedEvent& column,
   return sum;
 }
 
+/// Whether a column has evidence in addition to its value. `tables` are those of its scope.
+bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tables);
+
 /// Series of the snapshot.
 std::size_t count_series(const Snapshot& snapshot);
+
+/// If there are more series than `most`, groups that cannot lose the PMU are published without
+/// evidence, for which no series are planned (series_of_group).
+void limit_evidence(Snapshot& snapshot, std::size_t most);
 
 }  // namespace pex::collect

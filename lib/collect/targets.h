@@ -133,6 +133,7 @@ class TargetTracker {
   std::vector<std::string> left_out() const;
 
   const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
+  std::size_t max_series() const { return budget_.max_series; }
 
   /// Readable if cgroups may have appeared or disappeared; -1 if only update() detects that. Only
   /// for waiting.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace pex::collect {
 
@@ -37,21 +38,30 @@ void GroupTotals::rearrange(std::span<const std::size_t> places) {
 
 void GroupTotals::copy(const GroupTotals& other, std::size_t target) {
   const std::size_t first = target * events_;
+  if (other.is_estimated_) {
+    keep_evidence();  // the other targets are those from before `other` lacked anything
+    std::copy_n(other.evidence_.data() + first, events_, evidence_.data() + first);
+  }
   std::copy_n(other.values_.data() + first, events_, values_.data() + first);
-  if (is_estimated_) std::copy_n(other.evidence_.data() + first, events_, evidence_.data() + first);
   times_[target] = other.times_[target];
   seen_[target] = other.seen_[target];
 }
 
+/// Everything up to now was observed.
+void GroupTotals::keep_evidence() {
+  if (std::exchange(is_estimated_, true)) return;
+  evidence_.resize(values_.size());
+  for (std::size_t i = 0; i < values_.size(); ++i) evidence_[i].observed = values_[i];
+}
+
 void GroupTotals::add(std::size_t target, const estimate::GroupIncrement& group,
                       std::span<const estimate::EventIncrement> events) {
+  keep_evidence();
   const std::size_t first = target * events_;
   for (std::size_t i = 0; i < events_; ++i) {
     std::uint64_t& value = values_[first + i];
     value = saturating_sum(value, events[i].observed);
     value = saturating_sum(value, events[i].extrapolated);
-  }
-  for (std::size_t i = 0; is_estimated_ && i < events_; ++i) {
     Evidence& evidence = evidence_[first + i];
     evidence.observed = saturating_sum(evidence.observed, events[i].observed);
     evidence.variance += events[i].variance;
@@ -73,6 +83,10 @@ void GroupTotals::add_exact(std::size_t target, std::chrono::nanoseconds enabled
     *value = saturating_sum(*value, count);
     ++value;
   }
+  for (std::size_t i = 0; is_estimated_ && i < events_; ++i) {
+    std::uint64_t& observed = evidence_[target * events_ + i].observed;
+    observed = saturating_sum(observed, events[i]);
+  }
   if (enabled.count() == 0) return;
   GroupTimes& times = times_[target];
   times.enabled = saturating_sum(times.enabled, enabled);
@@ -86,12 +100,14 @@ void GroupTotals::add_unmeasured(std::size_t target, std::chrono::nanoseconds wa
 }
 
 void GroupTotals::add_lost(std::size_t target, std::chrono::nanoseconds time) {
+  if (time.count() > 0) keep_evidence();
   GroupTimes& times = times_[target];
   times.enabled = saturating_sum(times.enabled, time);
   times.unmeasured = saturating_sum(times.unmeasured, time);
 }
 
 void GroupTotals::discard_pending(std::size_t target, std::chrono::nanoseconds open) {
+  if (open.count() > 0) keep_evidence();
   GroupTimes& times = times_[target];
   times.unmeasured = saturating_sum(times.unmeasured, open);
 }

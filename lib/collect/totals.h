@@ -52,7 +52,8 @@ struct GroupTimes {
 class GroupTotals {
  public:
   /// For a group that never loses the PMU everything is observed, so that only the values are kept
-  /// (`is_estimated` false): a poll of many cgroups is as fast as their memory is small.
+  /// (`is_estimated` false) until it turns out to lack something: a poll of many cgroups is as fast
+  /// as their memory is small.
   explicit GroupTotals(std::size_t events, bool is_estimated = true, std::size_t targets = 0);
 
   /// Changes the targets: `places` has the old place of each, or kNewPlace.
@@ -87,9 +88,11 @@ class GroupTotals {
 
   std::size_t events() const { return events_; }
   std::size_t targets() const { return times_.size(); }
+  /// It can lose the PMU, or has turned out not to have observed everything at some target.
+  bool is_estimated() const { return is_estimated_; }
   EventTotal total(std::size_t target, std::size_t event) const {
     const std::size_t at = target * events_ + event;
-    if (evidence_.empty()) return {values_[at], values_[at], 0};
+    if (!is_estimated_) return {values_[at], values_[at], 0};
     return {values_[at], evidence_[at].observed, evidence_[at].variance};
   }
   const GroupTimes& times(std::size_t target) const { return times_[target]; }
@@ -103,6 +106,8 @@ class GroupTotals {
     std::uint64_t observed = 0;
     double variance = 0;
   };
+  void keep_evidence();
+
   struct Seen {
     bool measured = false;
     bool counted = false;
@@ -111,8 +116,7 @@ class GroupTotals {
   std::size_t events_;
   bool is_estimated_;
   std::vector<std::uint64_t> values_;  ///< [target * events + event]
-  std::vector<Evidence> evidence_;     ///< [target * events + event]; empty if everything is
-                                       ///< observed
+  std::vector<Evidence> evidence_;     ///< [target * events + event]; empty if not is_estimated_
   std::vector<GroupTimes> times_;
   std::vector<Seen> seen_;
 };

@@ -103,7 +103,7 @@ Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), 
                families_);
     families_.push_back(cgroups_of_sum(plan_->sums[sum], sum, rows_));
   }
-  add_evidence(*plan_, rows_, families_);
+  add_evidence(snapshot, rows_, families_);
   for (PublishedFamily& family : families_) {
     for (SampleRun& run : family.runs) run.since = start_of(run, snapshot.starts);
   }

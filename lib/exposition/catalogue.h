@@ -36,8 +36,9 @@ struct PublishedFamily {
   std::vector<SampleRun> runs;
 };
 
-/// The families and series that snapshots of one plan and one set of targets are published as, with
-/// their labels, in order, and where in the snapshot their numbers are.
+/// The families and series that snapshots of one plan and one set of targets, with the same
+/// estimated groups, are published as, with their labels, in order, and where in the snapshot their
+/// numbers are.
 class Catalogue {
  public:
   explicit Catalogue(const collect::Snapshot& snapshot);

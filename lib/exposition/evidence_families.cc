@@ -20,6 +20,7 @@ using Tables = std::span<const collect::GroupTable>;
 struct ScopeView {
   Scope scope;
   const collect::ScopePlan& plan;
+  Tables tables;
   std::optional<std::size_t> sum;
   std::string name_of_sum;  ///< label `sum`; empty: none
 
@@ -69,9 +70,13 @@ Number weight_of(const SampleRun& run, Tables tables, std::size_t) {
   return weight ? real(*weight) : Number{};
 }
 
-bool always(const collect::GroupPlan&, const collect::Evidence&) { return true; }
-bool off_pmu(const collect::GroupPlan& group, const collect::Evidence&) { return group.shares_pmu; }
-bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evidence) {
+using collect::GroupTable;
+bool always(const collect::GroupPlan&, const GroupTable&, const collect::Evidence&) { return true; }
+bool is_estimated(const collect::GroupPlan&, const GroupTable& table, const collect::Evidence&) {
+  return table.is_estimated;
+}
+bool has_reference(const collect::GroupPlan& group, const GroupTable&,
+                   const collect::Evidence& evidence) {
   return evidence.reference && group.auxiliary.reference.has_value();
 }
 
@@ -82,11 +87,12 @@ constexpr std::string_view kRowLabels =
 struct GroupFamily {
   FamilyEntry family;
   std::string_view only;  ///< which groups have it, for the documents; empty: all of them
-  bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
+  bool (*has)(const collect::GroupPlan&, const GroupTable&, const collect::Evidence&);
   SampleRun::Read read;
   bool is_always = false;  ///< also where `evidence.cgroups` leaves out the others
 };
-constexpr std::string_view kOffPmu = "groups that can lose the PMU";
+constexpr std::string_view kEstimated =
+    "groups that can lose the PMU, and others once they lack counts";
 constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
     {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
@@ -104,14 +110,14 @@ constexpr GroupFamily kGroupFamilies[] = {
     {{"perf_group_imputed_seconds_total", FamilyType::kCounter, kRowLabels,
       "Enabled time of polls in which a group was never on the PMU and its recent rates were used: "
       "at most 60 s in a row, without a limit where the exporter rotates the groups itself."},
-     kOffPmu,
-     off_pmu,
+     kEstimated,
+     is_estimated,
      read_rows<time_of<&GroupTimes::imputed>>},
     {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
       "Enabled time that no count covers: the group was off the PMU for too long, a pinned "
       "group could not be scheduled, or the counters of an idle cgroup were closed when it ran."},
-     kOffPmu,
-     off_pmu,
+     kEstimated,
+     is_estimated,
      read_rows<time_of<&GroupTimes::unmeasured>>},
     {{"perf_group_reference_total", FamilyType::kCounter, kRowLabels,
       "Events of the activity reference while the group was enabled."},
@@ -149,7 +155,7 @@ constexpr Part kParts[] = {
     {{"perf_<scope>_<event>_observed_total", FamilyType::kCounter, kLabelsOfMetric,
       "Events that were counted, in the unit of the event's metric. The rest of that metric is "
       "extrapolated."},
-     kOffPmu,
+     kEstimated,
      nullptr,
      read_rows<observed_of>,
      observed_family_name,
@@ -188,7 +194,7 @@ void add_runs(const GroupFamily& family, const ScopeView& view, const collect::E
               const RowLabels& rows, std::vector<SampleRun>& runs) {
   for (std::size_t table = 0; table < view.plan.groups.size(); ++table) {
     const collect::GroupPlan& group = view.plan.groups[table];
-    if (!group.is_published || !family.has(group, evidence)) continue;
+    if (!group.is_published || !family.has(group, view.tables[table], evidence)) continue;
     runs.push_back({.scope = view.scope,
                     .sum = view.sum,
                     .group = collect::configured_name(group),
@@ -212,7 +218,7 @@ PublishedFamily family_of(const Part& part, const EventFamily& events, const Sco
                     FamilyType::kCounter};
   for (const EventFamily::Member& member : events.columns) {
     const collect::PublishedEvent& column = *member.column;
-    if (!collect::is_estimated(column, view.plan)) continue;
+    if (!collect::is_estimated(column, view.tables)) continue;
     published.runs.push_back({.scope = view.scope,
                               .sum = view.sum,
                               .group = collect::configured_name(group_of(column, view.plan)),
@@ -245,22 +251,27 @@ bool has_evidence(const ScopeView& view, const collect::CountingPlan& plan) {
   return collect::has_evidence(kind, plan.evidence);
 }
 
-std::vector<ScopeView> rows_with_counts(const collect::CountingPlan& plan) {
-  std::vector<ScopeView> views = {{Scope::kCpu, plan.cpu, {}, {}}};
-  if (plan.publishes_cgroups) views.push_back({Scope::kCgroup, plan.cgroup, {}, {}});
+std::vector<ScopeView> rows_with_counts(const collect::Snapshot& snapshot) {
+  const collect::CountingPlan& plan = *snapshot.plan;
+  std::vector<ScopeView> views = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}, {}}};
+  if (plan.publishes_cgroups) {
+    views.push_back({Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}, {}});
+  }
   for (std::size_t sum = 0; sum < plan.sums.size(); ++sum) {
-    views.push_back({Scope::kCgroup, plan.cgroup, sum, label("sum", plan.sums[sum].name)});
+    views.push_back({Scope::kCgroup, plan.cgroup, snapshot.sums[sum].groups, sum,
+                     label("sum", plan.sums[sum].name)});
   }
   return views;
 }
 
 }  // namespace
 
-void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
+void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
                   std::vector<PublishedFamily>& families) {
-  const std::vector<ScopeView> scopes = {{Scope::kCpu, plan.cpu, {}, {}},
-                                         {Scope::kCgroup, plan.cgroup, {}, {}}};
-  const std::vector<ScopeView> published_rows = rows_with_counts(plan);
+  const collect::CountingPlan& plan = *snapshot.plan;
+  const std::vector<ScopeView> scopes = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}, {}},
+                                         {Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}, {}}};
+  const std::vector<ScopeView> published_rows = rows_with_counts(snapshot);
   for (const GroupFamily& family : kGroupFamilies) {
     PublishedFamily published{head_of(family.family), {}};
     for (const ScopeView& view : published_rows) {

@@ -3,15 +3,16 @@
 #include <string_view>
 #include <vector>
 
-#include "collect/counting_plan.h"
+#include "collect/snapshot.h"
 #include "exposition/catalogue.h"
 
 namespace pex::exposition {
 
 /// The evidence of a snapshot: perf_group_*, perf_*_observed_*, perf_*_variance_*,
 /// perf_event_reference_weight_ratio. Without auxiliary groups, and without
-/// what CountingPlan::evidence does not request. Appended families borrow from `plan` and `rows`.
-void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
+/// what CountingPlan::evidence does not request. Appended families borrow from the plan of
+/// `snapshot` and from `rows`.
+void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);
 
 /// A family of the evidence, for the documents.

@@ -1,6 +1,7 @@
 #include "exposition/renderer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pex::exposition {
 namespace {
@@ -13,15 +14,26 @@ bool has_cgroups(const Selection& selection, const collect::ScopePlan& plan) {
   });
 }
 
+std::vector<bool> estimated_groups(const collect::Snapshot& snapshot) {
+  std::vector<bool> groups;
+  for (const auto* tables : {&snapshot.cpu, &snapshot.cgroup}) {
+    for (const collect::GroupTable& table : *tables) groups.push_back(table.is_estimated);
+  }
+  return groups;
+}
+
 }  // namespace
 
 void Renderer::remember(const collect::Snapshot& snapshot) {
   const std::uint64_t layout = snapshot.targets->layout;
   const bool same_targets = layout != 0 ? layout == layout_ : targets_.lock() == snapshot.targets;
   const bool same_rows = same_targets && snapshot.sums_layout == sums_layout_;
-  if (catalogue_ && plan_.lock() == snapshot.plan && same_rows) return;
+  std::vector<bool> estimated = estimated_groups(snapshot);
+  const bool same_families = plan_.lock() == snapshot.plan && estimated == estimated_;
+  if (catalogue_ && same_families && same_rows) return;
   catalogue_ = std::make_unique<const Catalogue>(snapshot);
   plan_ = snapshot.plan;
+  estimated_ = std::move(estimated);
   targets_ = snapshot.targets;
   layout_ = layout;
   sums_layout_ = snapshot.sums_layout;

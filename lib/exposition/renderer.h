@@ -60,6 +60,7 @@ class Renderer {
   std::uint64_t layout_ = 0;       ///< TargetSet::layout
   std::uint64_t sums_layout_ = 0;  ///< Snapshot::sums_layout
   std::weak_ptr<const collect::CountingPlan> plan_;
+  std::vector<bool> estimated_;  ///< GroupTable::is_estimated of all groups
   std::unique_ptr<const Catalogue> catalogue_;
   std::vector<Number> numbers_;  ///< of the run that is being written
   Kept kept_;

@@ -292,9 +292,10 @@ void LabelSums::publish(Snapshot& snapshot) const {
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     SumTable& table = snapshot.sums.emplace_back();
     table.left_out = left_out_[number];
-    for (const GroupPlan& group : plan_->cgroup.groups) {
+    for (const GroupTable& group : snapshot.cgroup) {
       GroupTable& of = table.groups.emplace_back();
-      of.events = group.estimated();
+      of.events = group.events;
+      of.is_estimated = group.is_estimated;
       of.rows.resize(sums_[number].size());
       of.totals.resize(of.rows.size() * of.events);
       of.reference_weights.assign(of.events, std::nullopt);

@@ -351,7 +351,7 @@ constexpr Known kSome = {[] { return below(2) == 0; },
 /// `here` tells whether the group is counted at a row.
 template <typename Here>
 GroupTable table_of(const GroupPlan& group, std::size_t rows, const Known& known, Here here) {
-  GroupTable table{group.estimated(), std::vector<GroupRow>(rows), {}, {}};
+  GroupTable table{group.estimated(), group.shares_pmu, std::vector<GroupRow>(rows), {}, {}};
   table.totals.resize(rows * table.events);
   table.reference_weights.resize(table.events);
   for (std::size_t row = 0; row < rows; ++row) {

@@ -36,6 +36,7 @@ constexpr std::size_t kCgroups = 70;  // more than a word of a RowSet has
 struct Doing {
   nanoseconds enabled{};
   nanoseconds running{};
+  nanoseconds lost{};  ///< that not even groups were counted which never lose the PMU
   std::uint64_t count = 0;
   std::uint64_t news = 0;  ///< grows when the above changes
   bool is_unreadable = false;
@@ -88,7 +89,8 @@ class ChangesSource final : public CounterSource {
     reading = {};
     reading.time_enabled = doing.enabled - group.before.enabled;
     reading.time_running = group.plan->shares_pmu ? doing.running - group.before.running
-                                                  : doing.enabled - group.before.enabled;
+                                                  : doing.enabled - group.before.enabled -
+                                                        (doing.lost - group.before.lost);
     reading.counts.assign(group.events, doing.count - group.before.count);
     return State::kCounting;
   }
@@ -199,7 +201,8 @@ bool is_equal(const GroupTable& one, const GroupTable& other) {
                    return std::tuple{a.value, a.observed, a.variance} ==
                           std::tuple{b.value, b.observed, b.variance};
                  });
-  return same_rows && same_totals && one.reference_weights == other.reference_weights;
+  return same_rows && same_totals && one.is_estimated == other.is_estimated &&
+         one.reference_weights == other.reference_weights;
 }
 
 bool is_equal(const std::vector<GroupTable>& one, const std::vector<GroupTable>& other) {
@@ -386,6 +389,7 @@ void Twins::run(const Step& step) {
   const nanoseconds time = starves ? nanoseconds{seconds{amount}} : nanoseconds{amount * 1000};
   doing.enabled += time;
   if (!starves) doing.running += time / (1 + amount % 3);
+  if (amount > 96) doing.lost += time / 2;
   doing.count += step.amount;
   ++doing.news;
 }

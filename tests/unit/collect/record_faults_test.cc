@@ -312,6 +312,7 @@ class RecordedCpu {
   }
   std::uint64_t total_of_cpu() { return cycle_->cpu_groups()[0].totals()[0].value; }
   GroupTimes times(std::size_t target) { return cycle_->cgroup_groups(target)[0].totals().times(); }
+  bool has_evidence() { return cycle_->groups_of_cgroups()[0].totals().is_estimated(); }
   static constexpr std::size_t kRootAt = 0, kBusyAt = 1, kQuietAt = 2;
 
   test::TempTree tree_;
@@ -432,6 +433,7 @@ void settle(RecordedCpu& cpu) {
   (void)cpu.poll();
   for (int i = 0; i < 9; ++i) cpu.turn(kTurns[i % 3]);
   (void)cpu.poll();
+  EXPECT_FALSE(cpu.has_evidence()) << "all is observed";
 }
 
 /// From now on everything is counted, and each cgroup has its own.
@@ -487,6 +489,7 @@ void expect_nothing_wrong(RecordedCpu& cpu, const Gap& gap) {
     EXPECT_EQ(unmeasured(target), unmeasured(RecordedCpu::kRootAt)) << gap;
     EXPECT_LT(cpu.times(target).running, cpu.times(target).enabled) << gap << ": not exact";
   }
+  EXPECT_TRUE(cpu.has_evidence()) << gap;
   EXPECT_EQ(cpu.times(RecordedCpu::kRootAt).enabled, (9 + kRow) * 1ms) << gap << ": all of it";
   EXPECT_LT(cpu.times(RecordedCpu::kRootAt).running, (9 + kRow) * 1ms) << gap << ": not counted";
 }

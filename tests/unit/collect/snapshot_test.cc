@@ -792,5 +792,30 @@ TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroupAndWhatIsReportedOfCgroups
   EXPECT_EQ(count_series(snapshot), 1U + 2U + 2U + 1U + kDescriptions + kCoverage);
 }
 
+TEST(SeriesTest, OfEvidenceThatIsNotPlannedArePublishedOnlyWhereThereIsRoom) {
+  Snapshot snapshot;
+  auto plan = std::make_shared<CountingPlan>();
+  plan->cpu = test::scope_plan({{"soft", {"page-faults"}}, {"core", {"cycles"}}});
+  plan->cpu.groups[1].shares_pmu = true;
+  snapshot.plan = plan;
+  snapshot.targets = std::make_shared<TargetSet>();
+  snapshot.cpu = {table({Value::kKnown}), table({Value::kKnown})};
+  for (GroupTable& each : snapshot.cpu) {
+    each.rows[0].has_times = true;
+    each.is_estimated = true;
+  }
+  constexpr std::size_t kSeries = 2 * (2 + 4);  // value and observed, four times
+
+  EXPECT_EQ(count_series(snapshot), kSeries);
+  limit_evidence(snapshot, kSeries);
+  EXPECT_TRUE(snapshot.cpu[0].is_estimated);
+
+  limit_evidence(snapshot, kSeries - 1);
+
+  EXPECT_FALSE(snapshot.cpu[0].is_estimated);
+  EXPECT_TRUE(snapshot.cpu[1].is_estimated);
+  EXPECT_EQ(count_series(snapshot), kSeries - 3);
+}
+
 }  // namespace
 }  // namespace pex::collect

@@ -59,6 +59,7 @@ inline collect::ScopePlan any_scope() {
 inline collect::GroupTable any_table(const collect::GroupPlan& group, std::size_t rows) {
   collect::GroupTable table;
   table.events = group.events.size();
+  table.is_estimated = group.shares_pmu || below(4) == 0;
   table.rows.resize(rows);
   for (collect::GroupRow& row : table.rows) {
     row.value =

@@ -29,7 +29,7 @@ using Value = collect::GroupRow::Value;
 std::string written(const collect::Snapshot& snapshot) {
   const RowLabels rows{snapshot};
   std::vector<PublishedFamily> families;
-  add_evidence(*snapshot.plan, rows, families);
+  add_evidence(snapshot, rows, families);
   std::string text;
   FormatWriter writer{Format::kText, false, text};
   std::vector<Number> numbers;
@@ -134,6 +134,26 @@ TEST(EvidenceFamiliesTest, ReportsTimeWithoutThePmuOnlyForGroupsThatCanLoseIt) {
     EXPECT_THAT(text, Not(HasSubstr(name + "{group=\"soft\"")));
   }
   EXPECT_THAT(text, HasSubstr("perf_group_enabled_seconds_total{group=\"soft\",cgroup=\"/a\"} 1"));
+}
+
+TEST(EvidenceFamiliesTest, ReportsThemOfAGroupThatCannotLoseItOnceThatLacksCounts) {
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"soft", {"page-faults"}}}), targets({"/a", "/b"}), {5, 6});
+  snapshot.cgroup[0].is_estimated = true;
+  snapshot.cgroup[0].rows[0].times.imputed = 1s;
+  snapshot.cgroup[0].totals[0].observed = 3;
+  snapshot.cgroup[0].totals[1].observed = 6;
+  ask_for({.variance = true}, snapshot);
+
+  const std::string text = written(snapshot);
+
+  EXPECT_THAT(text,
+              HasSubstr("perf_group_imputed_seconds_total{group=\"soft\",cgroup=\"/a\"} 1\n"
+                        "perf_group_imputed_seconds_total{group=\"soft\",cgroup=\"/b\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_unmeasured_seconds_total{group=\"soft\""));
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_page_faults_observed_total{cgroup=\"/a\"} 3\n"
+                              "perf_cgroup_page_faults_observed_total{cgroup=\"/b\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_page_faults_variance_total{"));
 }
 
 TEST(EvidenceFamiliesTest, ReportsWhatWasObservedOnlyOfEventsThatCanLoseThePmu) {

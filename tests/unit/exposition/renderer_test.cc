@@ -87,6 +87,23 @@ TEST(RendererTest, WritesEveryFamilyOnceWithAllItsRows) {
             "perf_group_running_seconds_total{group=\"soft\",cpu=\"3\"} 1\n");
 }
 
+TEST(RendererTest, WritesTheEvidenceOfAGroupFromTheSnapshotOnThatHasIt) {
+  Renderer renderer;
+  std::string text;
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"soft", {"page-faults"}}}), targets({"/a"}), {5});
+  snapshot.number = 1;
+  snapshot.same_since = {1};
+  render(renderer, snapshot, text);
+  EXPECT_THAT(text, Not(HasSubstr("observed")));
+  snapshot.number = 2;
+  snapshot.cgroup[0].is_estimated = true;
+
+  render(renderer, snapshot, text);
+
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_page_faults_observed_total{cgroup=\"/a\"}"));
+}
+
 TEST(RendererTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
   collect::Snapshot snapshot =
       cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b \"quoted\""}), {7, 8});

@@ -37,6 +37,7 @@ inline std::vector<collect::GroupTable> tables(const collect::ScopePlan& plan, s
     const collect::GroupTimes second{.enabled = std::chrono::seconds{1},
                                      .running = std::chrono::seconds{1}};
     tables.push_back({group.events.size(),
+                      group.shares_pmu,
                       {rows, {collect::GroupRow::Value::kKnown, true, second}},
                       std::vector<collect::EventTotal>(rows * group.events.size()),
                       std::vector<std::optional<double>>(group.events.size())});
