@@ -320,6 +320,11 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
     snapshot_.cgroup_rows = cgroup_rows(plan, snapshot_.targets->cgroups.size(), parts);
     snapshot_.cgroup.reserve(plan.cgroup.groups.size());
   }
+  const std::vector<CgroupTarget>& targets = snapshot_.targets->cgroups;
+  const bool is_any_passed_over =
+      !plan.cgroup_per_cpu &&
+      std::any_of(targets.begin(), targets.end(),
+                  [](const CgroupTarget& target) { return !target.passed_over.empty(); });
   for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
     if (before_) {
       set_reference_weights(snapshot_.cgroup[group], models.cgroup[group]);
@@ -327,7 +332,8 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
       snapshot_.cgroup.push_back(make_table(plan.cgroup.groups[group], models.cgroup[group],
                                             snapshot_.cgroup_rows.size()));
     }
-    snapshot_.cgroup[group].is_estimated = is_estimated(parts, &CpuTotals::of_cgroups, group);
+    snapshot_.cgroup[group].is_estimated =
+        is_any_passed_over || is_estimated(parts, &CpuTotals::of_cgroups, group);
   }
   find_due(parts);
   const std::size_t work = due_.size() * parts_.size() * plan.cgroup.groups.size();

@@ -154,6 +154,8 @@ TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnF
   const Snapshot again = poll();
   EXPECT_EQ(published(plan_->cgroup.columns[0], again.cgroup, 0), 8U);
   EXPECT_EQ(again.cgroup[0].rows[0].times.unmeasured, 7ms);
+  EXPECT_FALSE(uncounted.cgroup[0].is_estimated);
+  EXPECT_TRUE(again.cgroup[0].is_estimated) << "its evidence is published";
 }
 
 /// As after a reload that adds the group.
