@@ -221,9 +221,7 @@ void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
 void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
                             std::span<const std::uint64_t> counts) {
   if (!groups_[group]->is_base) {
-    const bool all_the_time = interval.had_the_pmu();
-    return sums_.add_counts(group, cgroup, all_the_time ? interval.enabled : interval.running,
-                            counts);
+    return sums_.add_counts(group, cgroup, interval.running, counts);
   }
   statistics_.time = saturating_sum(statistics_.time, interval.enabled);
   if (cgroup == kRootOfAll) {

@@ -50,8 +50,7 @@ struct SwitchValues {
 /// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
  public:
-  /// What the kernel takes to switch a group that is on the PMU all the time, which is a part of
-  /// the time running.
+  /// What the kernel takes to switch a group that is on the PMU all the time.
   static constexpr std::chrono::nanoseconds kMaxOffPmu = std::chrono::microseconds{20};
   static constexpr int kMaxOffPmuPercent = 2;  ///< of the base
 

@@ -146,23 +146,6 @@ TEST_F(SwitchAttributionTest, AShortTimeOffThePmuIsThatOfTheSwitch) {
   EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
-/// Linux before 6.2 takes all groups off the PMU to switch between cgroups, and does nothing else
-/// meanwhile. In bursts of some 100 us these microseconds would be a part of some percent.
-TEST_F(SwitchAttributionTest, AGroupThatIsOffThePmuForSomeMicrosecondsOfEachSwitchMissesNothing) {
-  GroupTotalsOfKernel other;
-  for (int burst = 0; burst < 1000; ++burst) {
-    other.enabled += 15us;
-    other.pass(185us, 7);
-    ++other.switches;
-    run(1, 200us, 1);
-    attribution.record(kOther, other.values(1));
-  }
-
-  EXPECT_EQ(count(1, kOther), 7000U);
-  EXPECT_EQ(read(1, kOther).time_enabled, 200ms);
-  EXPECT_EQ(read(1, kOther).time_running, 200ms);
-}
-
 TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDecides) {
   GroupTotalsOfKernel other;
   run(1, 1ms, 10);
