@@ -115,7 +115,8 @@ constexpr GroupFamily kGroupFamilies[] = {
      read_rows<time_of<&GroupTimes::imputed>>},
     {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
       "Enabled time that no count covers: the group was off the PMU for too long, a pinned "
-      "group could not be scheduled, or the counters of an idle cgroup were closed when it ran."},
+      "group could not be scheduled, the counters of a cgroup were closed when it ran, records "
+      "were lost, or the CPU was offline."},
      kEstimated,
      is_estimated,
      read_rows<time_of<&GroupTimes::unmeasured>>},
