@@ -19,6 +19,9 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgainAtLast = std::chrono::minutes{64};
+/// By the instants of their records, the times of a cgroup in a group and in the base differ by
+/// less than one of so many.
+constexpr int kOffsetsAreOneOf = 10'000;
 
 /// What a group had counted when it is opened for one more target, but for 1 ns of its times: no
 /// reading of an open group has none, or it stands still (TargetGroups::find_standstill()).
@@ -365,20 +368,28 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
 }
 
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of
-/// the group. So of a group that never was off the PMU its own times running are not taken. While a
-/// group is off the PMU it writes no record: the times of the whole CPU show that, unless it is
-/// paused, when they stand still too.
+/// the group. So its own times running are not taken if it was not off the PMU since the last read
+/// and nothing was dropped, at least not of this cgroup; unless they are more, as some are decided
+/// late. While a group is off the PMU it writes no record: the times of the whole CPU show that,
+/// unless it is paused, when they stand still too.
 void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   recording_->sums().read(opened.target, opened.group, reading);
-  const bool all_whole = recording_->attribution().dropped(opened.group) == opened.dropped;
-  const auto off_pmu = recording_->off_pmu(opened.group) - opened.off_pmu;
-  if (all_whole && off_pmu <= SwitchAttribution::kMaxOffPmu) {
-    reading.time_running = reading.time_enabled;
-  }
-  reading.time_running = std::max(reading.time_running, opened.last_running);
-  note_busy(opened, reading.time_enabled - opened.last_enabled);
-  opened.last_enabled = reading.time_enabled;
-  opened.last_running = reading.time_running;
+  const std::uint64_t dropped = recording_->attribution().dropped(opened.group);
+  const nanoseconds off_pmu = recording_->off_pmu(opened.group);
+  const nanoseconds enabled = reading.time_enabled - opened.enabled;
+  nanoseconds running =
+      reading.time_running - std::exchange(opened.counted_for, reading.time_running);
+  const bool had_the_pmu = !recording_->is_paused(opened.group) &&
+                           off_pmu - opened.off_pmu <= SwitchAttribution::kMaxOffPmu;
+  const bool is_whole = dropped == opened.dropped ||
+                        (opened.dropped && enabled - running <= enabled / kOffsetsAreOneOf);
+  if (had_the_pmu && is_whole) running = std::max(running, enabled);
+  reading.time_running = std::min(opened.running + running, reading.time_enabled);
+  note_busy(opened, enabled);
+  opened.dropped = dropped;
+  opened.off_pmu = off_pmu;
+  opened.enabled = reading.time_enabled;
+  opened.running = reading.time_running;
 }
 
 /// Not a new cgroup: tasks are moved into it, and where that is not noted, what a task did since

@@ -127,14 +127,15 @@ class RecordSource final : public CounterSource {
     std::size_t group = 0;               ///< of the recording
     SwitchRecording::Target target = 0;  ///< kRecordedCgroup
     std::size_t events = 0;
-    /// Intervals of the group, before it was opened; nothing: the group was paused then.
-    std::optional<std::uint64_t> dropped = {};
-    std::chrono::nanoseconds off_pmu{};  ///< of the group, before it was opened
+    std::chrono::nanoseconds since{};  ///< when it was opened
     /// kRecordedCpu: what the group had counted before it was opened.
     std::shared_ptr<const perf::GroupReading> before = {};
-    std::chrono::nanoseconds since{};         ///< when it was opened
-    std::chrono::nanoseconds last_enabled{};  ///< as it was last read
-    std::chrono::nanoseconds last_running{};  ///< the same
+    // kRecordedCgroup: of the group, and of what was read, at the last read, or when it was opened.
+    std::optional<std::uint64_t> dropped = {};  ///< intervals; nothing: the group was paused
+    std::chrono::nanoseconds off_pmu{};
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+    std::chrono::nanoseconds counted_for{};  ///< the time running by the group's own records
   };
 
   bool wants_records(const TargetSet& targets);

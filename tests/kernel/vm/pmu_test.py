@@ -1276,6 +1276,13 @@ class ChangesByRecordsTest(ByRecordsChecks, ChangesChecks, MachineTest):
                          [False, True, True, True, True])
         self.assertEqual(self.lines("(EACCES)"), [])
 
+    def test_nothing_is_unmeasured(self):
+        """But for what the CPU did before each new work moved itself to its cgroup: a poll at most."""
+        for name in self.ORDER:
+            works = sum(self.has(name, f"/{work}") for work in ("second", "third", "fourth"))
+            unmeasured = self.record.scrapes[name].with_name("perf_group_unmeasured_seconds")
+            self.assertLessEqual(max(unmeasured.values()), works, name)
+
     def test_a_cgroup_that_lacked_files_is_counted_once_there_are_some(self):
         self.assertGreater(self.grown("perf_cgroup_task_clock_seconds_total", "files", "ahead",
                                       cgroup="/third"), 0)

@@ -512,6 +512,42 @@ TEST_F(MovesRecordSourceTest, TakeOneDescriptorMore) {
   EXPECT_EQ(with_moves, poll().now.open_events + 1);
 }
 
+/// The kernel writes the records of a group some 100 ns before or after those of the base.
+TEST_F(RecordSourceTest, AGroupIsExactAgainAfterAnIntervalThatWasDropped) {
+  plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  std::uint64_t core_switches = 0;
+  const auto leave_core = [&](nanoseconds offset, std::uint64_t cgroup) {
+    const auto time = static_cast<std::uint64_t>((enabled_ + offset).count());
+    ring().write(
+        test::record_of(PERF_RECORD_SAMPLE, Words{2, time, time, ++core_switches, 7, cgroup}));
+  };
+  const auto turn_and_poll = [&](nanoseconds offset) {
+    turn(kA, 0, 10);
+    leave_core(offset, kA);
+    poll();
+    return cycle_->cgroup_groups(0)[1].totals().times();
+  };
+
+  const GroupTimes exact = turn_and_poll(-100ns);
+  ++core_switches;  // without a record
+  const GroupTimes after_a_drop = turn_and_poll(0ns);
+  const GroupTimes again = turn_and_poll(-70ns);
+  ++core_switches;
+  leave_core(0ns, kB);
+  const GroupTimes after_a_drop_of_another = turn_and_poll(-90ns);
+
+  EXPECT_EQ(exact.running, 1ms);
+  EXPECT_EQ(exact.enabled, 1ms);
+  EXPECT_EQ(after_a_drop.running, 1ms);
+  EXPECT_EQ(after_a_drop.enabled, 2ms);
+  EXPECT_EQ(again.running, 2ms);
+  EXPECT_EQ(again.enabled, 3ms);
+  EXPECT_EQ(after_a_drop_of_another.running, 3ms);
+}
+
 TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));
