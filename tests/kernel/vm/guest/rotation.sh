@@ -42,6 +42,7 @@ run_often() {  # CGROUP
 }
 
 judge_often() {  # CGROUP
+  run_for 1 "$1"  # what is not counted of its first interval, in which it moved itself, has no value
   note_switches "$1" "$1-0"
   mark "$1-0"
   run_for 5 "$1"
