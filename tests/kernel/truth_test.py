@@ -194,7 +194,7 @@ class TruthTest(unittest.TestCase):
         # Its process is blocked throughout, so each of these is exactly zero.
         first, last = self.switching.before.scrape, self.computing.after.scrape
         counters = [series for series in last.with_name("perf_cgroup_")
-                    if series[0].endswith("_total") and not series[0].endswith("_observed_total")
+                    if series[0].endswith("_total") and "_observed_" not in series[0]
                     and dict(series[1])["cgroup"] == self.idle]
         self.assertEqual(len(counters), len(EVENTS))
         for series in counters:
