@@ -74,11 +74,6 @@ class StartUpFailureTest(FileTest):
             args = [f"--config.file={self.file(CPU_ONLY)}", f"--web.listen-address={address}"]
             self.assert_refused(args, address, "--web.listen-address", "EADDRINUSE")
 
-    def test_listen_address_that_is_none(self):
-        ended = run("--web.listen-address=10173")
-        self.assertEqual((ended.returncode, ended.stdout), (2, ""))
-        self.assertRegex(ended.stderr, r"--web.listen-address: '10173' is not an address. Remedy: ")
-
     def test_sysfs_is_not_there(self):
         self.assert_refused(self.with_config(CPU_ONLY, "--path.sysfs=/nonexistent"),
                             "/nonexistent", "--path.sysfs", "ENOENT")
@@ -102,15 +97,8 @@ class StartUpFailureTest(FileTest):
     def test_configuration_is_a_directory(self):
         self.assert_refused([f"--config.file={self.folder}"], self.folder, "EISDIR")
 
-    def test_configuration_is_no_yaml(self):
-        self.assert_refused(self.with_config("groups: [{name: core\n"), "config.yaml:")
-
     def test_configuration_has_an_error(self):
         self.assert_refused(self.with_config(BROKEN), "config.yaml:1:", "everywhere")
-
-    def test_configuration_names_an_event_that_no_machine_knows(self):
-        config = harness.config_of(events=["task-clocks"], scope="cpu")
-        self.assert_refused(self.with_config(config), "config.yaml:3:", "task-clocks")
 
     def test_each_of_several_errors_has_a_line(self):
         ended = run(*self.with_config("collection: {interval: 5}\n" + BROKEN))

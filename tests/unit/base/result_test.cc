@@ -44,29 +44,6 @@ TEST(ErrnoNameTest, KnowsTheNumberThatOnlyTheKernelNames) {
   EXPECT_EQ(errno_name(kErrnoNotSupported), "ENOTSUPP");
 }
 
-TEST(ResultTest, HoldsAValueOrAnError) {
-  const Result<std::string> value = std::string("seen");
-  const Result<std::string> error = Error{ENOENT, "look", "look again"};
-
-  ASSERT_TRUE(value.has_value());
-  EXPECT_EQ(*value, "seen");
-  EXPECT_EQ(value->size(), 4u);
-  ASSERT_FALSE(error.has_value());
-  EXPECT_EQ(error.error().code, ENOENT);
-  EXPECT_EQ(error.error().attempted, "look");
-  EXPECT_EQ(error.error().remedy, "look again");
-}
-
-TEST(ResultTest, CopiesAreIndependent) {
-  Result<std::string> original = std::string("one");
-
-  const Result<std::string> copy = original;
-  *original = "two";
-
-  EXPECT_EQ(*copy, "one");
-  EXPECT_EQ(*original, "two");
-}
-
 TEST(ResultTest, GivesAwayAValueThatCannotBeCopied) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
 
@@ -75,15 +52,6 @@ TEST(ResultTest, GivesAwayAValueThatCannotBeCopied) {
 
   ASSERT_NE(taken, nullptr);
   EXPECT_EQ(*taken, 7);
-}
-
-TEST(ResultTest, OfNothingIsDoneUnlessAnErrorIsGiven) {
-  const Result<> done;
-  const Result<> failed = Error{EBUSY, "wait", {}};
-
-  EXPECT_TRUE(done);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, EBUSY);
 }
 
 #ifndef NDEBUG
@@ -102,17 +70,6 @@ TEST(ResultDeathTest, AssertsThatWhatIsAskedForIsThere) {
   GTEST_SKIP() << "assertions are compiled out of this build";
 }
 #endif
-
-TEST(ResultTest, CarriesAnErrorOfAnotherType) {
-  struct Where {
-    int line = 0;
-  };
-
-  const Result<std::string, Where> result = Where{14};
-
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().line, 14);
-}
 
 }  // namespace
 }  // namespace pex

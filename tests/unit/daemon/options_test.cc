@@ -145,13 +145,6 @@ TEST(OptionsTest, TheCommandCgroupsTakesPaths) {
   EXPECT_TRUE(options({"cgroups", "--all"}).all_cgroups);
 }
 
-TEST(OptionsTest, AddressesMayBeRepeated) {
-  const Options two =
-      options({"--web.listen-address=127.0.0.1:1", "--web.listen-address", "[::1]:2"});
-
-  EXPECT_EQ(two.listen_addresses, (std::vector<std::string>{"127.0.0.1:1", "[::1]:2"}));
-}
-
 TEST(OptionsTest, LevelsAndFormatsAreWords) {
   const Options verbose = options({"--log.level=debug", "--log.format=json"});
 
@@ -232,10 +225,6 @@ TEST(OptionsTest, AnUnknownFlagIsNamed) {
   EXPECT_THAT(complaint({"--web.port=1"}), Not(HasSubstr("Did you mean")));
   EXPECT_THAT(complaint({"--config-file=x"}), HasSubstr("Did you mean '--config.file'? See"));
   EXPECT_THAT(complaint({"docter"}), HasSubstr("Did you mean 'doctor'? See"));
-}
-
-TEST(OptionsTest, AnUnknownLevelIsRefused) {
-  EXPECT_THAT(complaint({"--log.level=loud"}), HasSubstr("loud"));
 }
 
 TEST(OptionsTest, TheMetricsCannotTakeThePathOfAnotherPage) {

@@ -358,19 +358,6 @@ TEST_F(TlsTest, CutsOffAClientThatDoesNotReadItsAnswer) {
   EXPECT_TRUE(client.is_reset());
 }
 
-TEST_F(TlsTest, RefusesConnectionsOverTheLimit) {
-  let_in(with(tls()));
-  start(Limits{.max_connections = 1});
-  TlsClient first{port()};
-  ask_for_later(first);
-
-  TlsClient second{port()};
-
-  EXPECT_EQ(second.read_reply().status, 503u);
-  answer_later();
-  EXPECT_EQ(first.read_reply().status, 200u);
-}
-
 TEST_F(TlsTest, TurnsFromPlainToTlsAndBackWhileItRuns) {
   start();
   RawClient plain = client();
