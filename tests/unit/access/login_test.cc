@@ -245,6 +245,19 @@ TEST_F(LoginsTest, AHostThatGuessesWithManyClientsDoesNotKeepAnotherFromLoggingI
   EXPECT_FALSE(guesses[2]->has_value()) << "it comes after one of the other host";
 }
 
+TEST_F(LoginsTest, AHostTakesNoPlaceFromOneOfWhichNoMoreClientsWaitThanWouldOfIt) {
+  std::promise<void> held = hold_worker();
+  std::vector<Answer> guesses;
+  for (int i = 0; i < 4; ++i) guesses.push_back(check("alice", "guess" + std::to_string(i)));
+  peer_ = Peer{boost::asio::ip::make_address("192.0.2.8")};
+  const Answer other = check("alice", "secret");
+
+  EXPECT_EQ(*check("alice", "one more"), Verdict::kBusy);
+
+  EXPECT_FALSE(guesses[2]->has_value()) << "it still waits";
+  held.set_value();
+}
+
 TEST_F(LoginsTest, AnswersAllWhoWaitForTheSameVerdictAtOnce) {
   std::promise<void> held = hold_worker();
   std::vector<Answer> answers;

@@ -140,6 +140,16 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   EXPECT_EQ(all, descriptors);
 }
 
+TEST(CounterSourceTest, PartsOfCountersAreRoundedUp) {
+  auto plan = std::make_shared<CountingPlan>(*software_plan());
+  plan->cgroup.groups[0].pmu = "cpu_core";
+  MachineCpus cpus = *targets(4, 0)->cpus;
+  cpus.pmus["cpu_core"] = {0};
+
+  EXPECT_EQ(descriptor_cost(*plan, cpus).cgroup, 2U);
+  EXPECT_EQ(record_cost(*plan, cpus, 3).cgroup, 1U) << "2 / 4";
+}
+
 TEST(CounterSourceTest, AGroupOfScopeCpuThatIsRecordedCostsNothingMore) {
   const auto cgroups_only = software_plan();
   auto both = std::make_shared<CountingPlan>(*cgroups_only);

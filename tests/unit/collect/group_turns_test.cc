@@ -201,6 +201,20 @@ TEST_F(GroupTurnsTest, OneMoreIsTriedForOneTurnAfterAMinuteAndStaysIfItFits) {
   EXPECT_FALSE(turns_.end());
 }
 
+TEST_F(GroupTurnsTest, AnotherOneMoreIsTriedAMinuteLater) {
+  begin_turns_of_two();
+  add(3);
+  room_ = 3;
+  while (next_turn().size() < 2) {
+  }
+  const nanoseconds begin = now_;
+
+  while (next_turn().size() < 3) {
+  }
+
+  EXPECT_GE(now_ - begin, GroupTurns::kTriesAgain);
+}
+
 TEST_F(GroupTurnsTest, OnesThatLoseThePmuAloneAreLeftToTheKernelForAMinute) {
   room_ = 0;  // the events of another program are pinned
   add(1);
@@ -238,6 +252,7 @@ TEST_F(GroupTurnsTest, OneThatIsEnabledMeanwhileIsNoReasonForFewer) {
 
 TEST_F(GroupTurnsTest, AllCountWhileNoTurnCanBegin) {
   begin_turns_of_two();
+  next_turn();
 
   turns_.interrupt();
 

@@ -103,6 +103,17 @@ TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
   EXPECT_TRUE(feedback.unopened.empty());
 }
 
+TEST_F(PollCycleTest, ACgroupThatEndsBeforeItsFirstPollWasWantedInNone) {
+  PollCycle cycle{source(0), plan_, 0};
+  const EventModels models{*plan_};
+  (void)cycle.reconcile(targets({{1, "/a", make_cgroup("/a")}}), models);
+  (void)cycle.reconcile(targets({{1, "/a", nullptr}}), models);
+
+  (void)run(cycle, targets({{1, "/a", nullptr}}));
+
+  EXPECT_EQ(cycle.groups_of_cgroups()[0].state(0).polls_wanted, 0U);
+}
+
 TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
   const auto a = make_cgroup("/a");
   PollCycle cycle{source(0), plan_, 0};

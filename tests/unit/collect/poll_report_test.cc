@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <vector>
 
 namespace pex::collect {
 namespace {
@@ -36,10 +37,17 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   part.now.groups_off_pmu = 4;
   part.now.open_events = 5;
   part.now.targets_rotated_manually = 6;
-  part.errors["core"] = {1, 2, 3, 4};
+  part.now.cpus_by_records = 10;
+  part.now.cpus_by_descriptors = 11;
+  part.now.cpus_without_records = {12};
+  part.now.unnamed_cgroups = 13;
+  part.errors["core"] = {1, 2, 3, 4, 5};
   part.refusals[{"cycles", EMFILE}] = 7;
   part.cgroups_left_out["max"] = 8;
   part.cgroups_missed = 9;
+  part.switch_records = {14, 15, 16};
+  part.record_checks = {17, 18, 19};
+  part.unnamed_time = std::chrono::nanoseconds{20};
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("read core", Error{EIO, "read group 'core' on CPU 1", {}});
@@ -54,16 +62,28 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.now.groups_off_pmu, 8U);
   EXPECT_EQ(all.now.open_events, 10U);
   EXPECT_EQ(all.now.targets_rotated_manually, 12U);
+  EXPECT_EQ(all.now.cpus_by_records, 20U);
+  EXPECT_EQ(all.now.cpus_by_descriptors, 22U);
+  EXPECT_EQ(all.now.cpus_without_records, (std::vector{12, 12}));
+  EXPECT_EQ(all.now.unnamed_cgroups, 26U);
   EXPECT_EQ(all.errors.at("core").anomalies, 2U);
   EXPECT_EQ(all.errors.at("core").mistimed, 4U);
   EXPECT_EQ(all.errors.at("core").pinned_errors, 6U);
   EXPECT_EQ(all.errors.at("core").read_failures, 8U);
+  EXPECT_EQ(all.errors.at("core").standstills, 10U);
   EXPECT_EQ(all.refusals.at({"cycles", EMFILE}), 15U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));
   EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
   EXPECT_EQ(all.cgroups_left_out.at("max"), 16U);
   EXPECT_EQ(all.cgroups_missed, 18U);
+  EXPECT_EQ(all.switch_records.written, 28U);
+  EXPECT_EQ(all.switch_records.lost, 30U);
+  EXPECT_EQ(all.switch_records.skipped, 32U);
+  EXPECT_EQ(all.record_checks.equal, 34U);
+  EXPECT_EQ(all.record_checks.different, 36U);
+  EXPECT_EQ(all.record_checks.inconclusive, 38U);
+  EXPECT_EQ(all.unnamed_time.count(), 40);
 }
 
 TEST(PollFeedbackTest, OfAllCpusHasEachCgroupOnce) {

@@ -235,6 +235,8 @@ class RecordedCpu {
     names_ = std::make_shared<const cgroup::CgroupNames>(names_->with(names));
   }
 
+  void check_records() { options_.is_checked = true; }
+  void end(std::size_t target) { cgroups_[target].cgroup = nullptr; }
   void allow_records(bool allowed) { use_->set_min_cgroups(allowed ? 0 : RecordUse::kNever); }
 
   /// Looks for totals that have fallen.
@@ -981,6 +983,35 @@ TEST(RecordFaultsTest, TheAbsenceOfACpuIsReportedWithItsLength) {
 
   EXPECT_THAT(cpu.failures, Contains(AllOf(HasSubstr("CPU 0 was offline and is back"),
                                            HasSubstr("1000 ms"), HasSubstr("Remedy: "))));
+}
+
+// --- comparisons with descriptors ----------------------------------------------------------------
+
+/// Polls that end when a cgroup may be compared: the root runs for longer than any other.
+void begin_to_check(RecordedCpu& cpu) {
+  cpu.check_records();
+  settle(cpu);
+  cpu.scripted.pass(RecordCheck::kMinAge);
+  cpu.turn(kBusy);
+}
+
+TEST(RecordFaultsTest, AComparisonThatGetsNoDescriptorsIsInconclusive) {
+  RecordedCpu cpu;
+  begin_to_check(cpu);
+  (void)cpu.poll();
+  cpu.scripted.refuse("cpu0 / page-faults", EMFILE);
+
+  EXPECT_EQ(cpu.poll().record_checks.inconclusive, 1U);
+}
+
+TEST(RecordFaultsTest, ACgroupThatEndsWhenItIsFoundToBeTheBusiestIsNotCompared) {
+  RecordedCpu cpu;
+  begin_to_check(cpu);
+  cpu.end(RecordedCpu::kRootAt);
+  (void)cpu.poll();
+
+  EXPECT_EQ(cpu.poll().record_checks.inconclusive, 0U);
+  EXPECT_THAT(cpu.failures, IsEmpty());
 }
 
 // --- calls that fail -----------------------------------------------------------------------------

@@ -222,6 +222,14 @@ TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhile) {
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 }
 
+TEST_F(RotationTest, BeginAgainAfterThreeMorePolls) {
+  for (int i = 0; i < 303; ++i) (void)poll();
+
+  EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 1U);
+}
+
 TEST_F(RotationTest, LoseNoTimeOfAGroupWhenAnotherOneIsAddedToThePlan) {
   for (int i = 0; i < 6; ++i) (void)poll();
   ASSERT_EQ(running_now(), "cycles ");

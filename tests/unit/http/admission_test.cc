@@ -76,6 +76,20 @@ TEST_F(AdmissionTest, ClosesAClientThatHasBegunARequestAndStandsStill) {
   EXPECT_EQ(errors().peer_share, 0u);
 }
 
+TEST_F(AdmissionTest, ClosesFirstOneOfThePeerThatHasMostConnections) {
+  start(room_for(3, kShort));
+  RawClient oldest = neighbour();
+  oldest.send(kHalf);
+  RawClient two[] = {client(), client()};
+  for (RawClient& each : two) each.send(kHalf);
+  await([&] { return connections() == 3; });
+
+  await_status(200, "/hello");
+
+  oldest.send("st: x\r\n\r\n");
+  EXPECT_EQ(oldest.read_reply().status, 200u);
+}
+
 TEST_F(AdmissionTest, TakesSingleBytesOfARequestForNoProgress) {
   start(room_for(4, seconds{1}));
   std::vector<RawClient> dripping = crowd(4);
@@ -136,6 +150,17 @@ TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
   EXPECT_EQ(beyond_share, 503u);
   EXPECT_EQ(errors().peer_share, 2u);
   for (RawClient& each : neighbours) EXPECT_EQ(each.get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, TakesNoShareFromAPeerThatHasNoMoreThanTheNewClientsPeerWouldHave) {
+  start(room_for(3));
+  const std::vector<RawClient> crowd = this->crowd(3);
+  RawClient first = neighbour();
+  EXPECT_EQ(first.get("/hello").status, 200u);  // two of one peer, and one of the other
+
+  EXPECT_EQ(neighbour().get("/hello").status, 503u);
+
+  EXPECT_EQ(errors().peer_share, 1u);
 }
 
 TEST_F(AdmissionTest, GivesAllLoopbackAddressesOneShareTogether) {

@@ -348,7 +348,7 @@ TEST_F(ServerTest, JustClosesAClientThatSendsNothing) {
 }
 
 TEST_F(ServerTest, JustClosesAClientThatHasNothingMoreToAsk) {
-  start({.idle_timeout = kShort});
+  start({.read_timeout = std::chrono::hours{1}, .idle_timeout = kShort});
 
   RawClient idle = client();
   EXPECT_EQ(idle.get("/hello").status, 200u);
