@@ -50,6 +50,9 @@ constexpr std::string_view kVolatile[] = {
 
 constexpr std::string_view kOwnMetrics[] = {"perf_event_exporter_", "perf_machine"};
 
+/// The help of evidence is the same text whatever is counted.
+constexpr std::string_view kHelpOfEvidence[] = {"# HELP perf_group_"};
+
 /// The case that records them, in both formats; it has refusals, so that those are there as well.
 constexpr std::string_view kCaseOfOwnMetrics = "event_missing_and_open_refused";
 
@@ -75,8 +78,9 @@ bool is_about(std::string_view line, const Names& names) {
                      [line](std::string_view name) { return line.starts_with(name); });
 }
 
-/// The scrape without them, and without the exporter's own metrics but where they are recorded. The
-/// order of their samples means nothing, so those of one family are sorted.
+/// The scrape without what is volatile, and without the exporter's own metrics and the help of
+/// evidence but where they are recorded. The order of samples of the exporter's own metrics means
+/// nothing, so those of one family are sorted.
 std::string recordable(const std::string& scrape, bool with_own_metrics) {
   std::istringstream lines{scrape};
   std::string kept;
@@ -87,7 +91,8 @@ std::string recordable(const std::string& scrape, bool with_own_metrics) {
   };
   for (std::string line; std::getline(lines, line);) {
     const bool is_own = is_about(name_in(line), kOwnMetrics);
-    if (is_about(name_in(line), kVolatile) || (is_own && !with_own_metrics)) continue;
+    const bool is_elsewhere = is_own || is_about(line, kHelpOfEvidence);
+    if (is_about(name_in(line), kVolatile) || (is_elsewhere && !with_own_metrics)) continue;
     if (is_about(line, kOwnMetrics)) {
       own_series.insert(line);
     } else {
