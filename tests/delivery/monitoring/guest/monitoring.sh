@@ -7,7 +7,7 @@
 
 readonly pods=kubepods.slice/kubepods-burstable.slice
 readonly system=system.slice
-readonly seconds=20
+readonly seconds=6
 
 # Ids are counted up, as wide as real ones.
 pod_slice() { printf 'kubepods-burstable-pod00000000_0000_4000_8000_%012d.slice' "$1"; }
