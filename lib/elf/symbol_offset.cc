@@ -262,11 +262,6 @@ Error chosen_when_loaded(const std::string& file, const std::string& symbol) {
                "write the offset of the one that is called, 0x..."};
 }
 
-Error too_many_symbols(const std::string& looking) {
-  return Error{EFBIG, looking,
-               "it has more symbols than are searched: write the function's offset in it, 0x..."};
-}
-
 }  // namespace
 
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol) {
@@ -283,8 +278,10 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
     return !is_too_large(table) &&
            (symbol.empty() || find_functions(*elf, table, symbol, functions));
   });
-  if (!are_read)
-    return too_many_symbols("look for the function '" + symbol + "' in '" + file + "'");
+  if (!are_read) {
+    return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
+                 "it has more symbols than are searched: write the function's offset in it, 0x..."};
+  }
   const auto function = functions.best();
   if (!function) return no_such_function(*elf, tables, what, symbol);
   if (function->is_indirect) return chosen_when_loaded(file, symbol);
@@ -299,7 +296,7 @@ Result<bool> begins_function(const std::string& file, std::uint64_t offset) {
   const std::vector<Elf64_Addr> addresses = addresses_of(*elf, offset);
   bool is_found = false;
   for (const SymbolTable& table : symbol_tables(*elf)) {
-    if (is_too_large(table)) return too_many_symbols("look for functions in '" + file + "'");
+    if (is_too_large(table)) return Error{EFBIG, "look for functions in '" + file + "'", {}};
     elf->visit_symbols(table.symbols, [&](const Elf64_Sym& symbol) {
       is_found = (is_function_of_this_file(symbol) || is_indirect_function(symbol)) &&
                  std::find(addresses.begin(), addresses.end(), symbol.st_value) != addresses.end();

@@ -185,11 +185,12 @@ Result<> check_place(const Probe& probe, const std::string& held, std::uint64_t 
   if (is_begin_of_function || host::is_trusted_path(probe.file)) return {};
   const Result<bool> is_function = elf::begins_function(held, offset);
   if (is_function && *is_function) return {};
-  return Error{EACCES,
+  return Error{is_function ? EACCES : is_function.error().code,
                "probe '" + probe.file + "' at " + hexadecimal(offset) +
-                   ": no function begins there, and other users can change the file, or a "
-                   "directory above it",
-               "name a function, or give the file and its directories to root"};
+                   (is_function ? ": no function begins there" : ": its functions cannot be read") +
+                   ", and other users can change the file, or a directory above it",
+               is_function ? "name a function, or give the file and its directories to root"
+                           : "give the file and its directories to root"};
 }
 
 /// The place in the file, and the file.

@@ -18,6 +18,13 @@ bool others_may_write(const struct stat& status) {
   return group_may || (status.st_mode & S_IWOTH) != 0;
 }
 
+/// Others can put a file or link of root in a directory, such as one that they were given, but they
+/// cannot move a directory of root there: its entry ".." changes (rename(2), EACCES).
+bool is_held_by_sticky_bit(const struct stat& directory, const struct stat& entry) {
+  return (directory.st_mode & S_ISVTX) != 0 && S_ISDIR(entry.st_mode) && is_of_ours(entry.st_uid) &&
+         !others_may_write(entry);
+}
+
 std::optional<std::string> target_of(const std::string& link) {
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
@@ -49,8 +56,7 @@ bool is_trusted_path(const std::string& path) {
     const std::string entry = directory + "/" + name;
     struct stat status {};
     if (::lstat(entry.c_str(), &status) != 0) return false;
-    const bool is_sticky = (above.st_mode & S_ISVTX) != 0;
-    if (others_may_write(above) && !(is_sticky && is_of_ours(status.st_uid))) return false;
+    if (others_may_write(above) && !is_held_by_sticky_bit(above, status)) return false;
     if (!S_ISLNK(status.st_mode)) {
       directory = entry;
       above = status;

@@ -6,8 +6,9 @@ namespace pex::host {
 
 /// Whether only root and the user of this process can change which file an absolute path names, and
 /// its content: by the owners and the modes of the file, and of each directory and link on the way.
-/// The entries of a directory with the sticky bit belong to their owners (inode(7)). False if the
-/// path cannot be followed.
+/// In a directory of everybody with the sticky bit (inode(7)), only directories stay where they
+/// are. False if the path cannot be followed. Access control lists are not read: the mode of a file
+/// has their mask (acl(5)).
 bool is_trusted_path(const std::string& path);
 
 }  // namespace pex::host

@@ -40,7 +40,19 @@ TEST_F(TrustedPathTest, IsNotOneBelowADirectoryThatOthersMayWrite) {
   set_mode("a", 0777);
   EXPECT_FALSE(is_trusted_path(program_));
   set_mode("a", 01777);
-  EXPECT_TRUE(is_trusted_path(program_)) << "its entries are ours";
+  EXPECT_TRUE(is_trusted_path(program_)) << "b is ours, and a directory";
+}
+
+/// Others can move it there from a directory of their own.
+TEST_F(TrustedPathTest, IsNotOneOfAFileOrLinkOfOursInADirectoryOfEverybodyWithTheStickyBit) {
+  tree_.write("all/file", "");
+  ASSERT_EQ(::symlink(program_.c_str(), tree_.path("all/link").c_str()), 0);
+  EXPECT_TRUE(is_trusted_path(tree_.path("all/link")));
+
+  set_mode("all", 01777);
+
+  EXPECT_FALSE(is_trusted_path(tree_.path("all/file")));
+  EXPECT_FALSE(is_trusted_path(tree_.path("all/link")));
 }
 
 TEST_F(TrustedPathTest, IsNotOneOfAFileOfSomebodyElse) {
