@@ -25,7 +25,7 @@ constexpr const char* kOutOfMemory =
     "out of memory, the program ends. Remedy: raise MemoryMax= in the unit or the container's "
     "limit "
     "on memory, or select fewer cgroups or events";
-constexpr const char* kCrash = "the program crashes, which is a fault of it: ";
+constexpr const char* kCrash = "the program ends because of a signal: ";
 constexpr const char* kUnhandled = "the program ends because of an unhandled exception: ";
 
 std::atomic<bool> is_json = false;
@@ -72,13 +72,22 @@ void write_line(const char* message, const char* detail) {
   ::_exit(kUnable);
 }
 
-/// The signal has its default action by now, and comes again when the handler returns.
+/// The signal has its default action by now, and comes again when the handler returns. One that a
+/// process has sent, as systemd's watchdog does, has no address (sigaction(2), si_code).
 void report_crash(int number, siginfo_t* info, void*) {
   char thread[16 + 1] = {};
   (void)::prctl(PR_GET_NAME, thread);
-  char detail[128];
-  std::snprintf(detail, sizeof detail, "SIG%s in thread '%s' at address %p (version %s)",
-                ::sigabbrev_np(number), thread, info->si_addr, kVersion);
+  char cause[64];
+  if (info->si_code > 0) {
+    std::snprintf(cause, sizeof cause, "at address %p: a defect of it", info->si_addr);
+  } else {
+    std::snprintf(cause, sizeof cause, "sent by process %d", static_cast<int>(info->si_pid));
+  }
+  char detail[256];
+  std::snprintf(detail, sizeof detail,
+                "SIG%s in thread '%s' %s (version %s). Remedy: report this line, with what "
+                "'coredumpctl info' prints",
+                ::sigabbrev_np(number), thread, cause, kVersion);
   if (!is_ending.test_and_set()) write_line(kCrash, detail);
   (void)::raise(number);
 }

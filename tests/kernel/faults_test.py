@@ -59,8 +59,8 @@ class CrashTest(unittest.TestCase):
         for thread, number in (("cpu0", signal.SIGSEGV), ("polls", signal.SIGBUS)):
             with self.subTest(thread=thread), harness.Daemon(config) as daemon:
                 self.assertEqual(self.crash(daemon, thread, number), -number)
-                (line,) = daemon.logged(" level=error ", "the program crashes")
-                self.assertIn(f"{number.name} in thread '{thread}' at address 0x", line)
+                (line,) = daemon.logged(" level=error ", "ends because of a signal")
+                self.assertIn(f"{number.name} in thread '{thread}' sent by process {os.getpid()} ", line)
 
     @staticmethod
     def crash(daemon, thread, number):

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -53,6 +54,18 @@ TEST_F(FatalErrorsTest, AnUnhandledExceptionIsReportedAndEndsTheProgram) {
               ExitedWithCode(kUnable),
               "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends because of an "
               "unhandled exception: no [?]x[?][?].2J\"\n$");
+}
+
+TEST_F(FatalErrorsTest, ADefectIsReportedWithItsThreadAndAddressAndEndsTheProgramByItsSignal) {
+  EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kLogfmt), __builtin_trap()),
+              ::testing::KilledBySignal(SIGILL),
+              "level=error msg=\"the program ends because of a signal: SIGILL in thread '.*' at "
+              "address 0x[0-9a-f]+: a defect of it [(]version .*[)]. Remedy: ");
+}
+
+TEST_F(FatalErrorsTest, ASignalThatAProcessHasSentIsReportedWithItsNumber) {
+  EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kLogfmt), ::raise(SIGILL)),
+              ::testing::KilledBySignal(SIGILL), "SIGILL in thread '.*' sent by process [0-9]+ ");
 }
 
 TEST_F(FatalErrorsTest, LackOfMemoryIsReportedAndEndsTheProgram) {
