@@ -21,14 +21,22 @@ namespace {
 constexpr std::chrono::minutes kStaysOff{1};
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
-  return Error{0,
-               "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
-                   "; polls are published with its last totals",
-               "find out what the exporter's thread of that CPU waits for (ps -L -o "
-               "tid,comm,stat,wchan -p PID): "
-               "for the CPU (R), which a real-time task or a hang occupies, or inside the kernel "
-               "(D), as calls for "
-               "tracepoints do while others trace; or exclude the CPU with cpus.exclude"};
+  return Error{
+      0,
+      "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
+          "; polls are published with its last totals",
+      "find out with ps -L -o tid,comm,stat,wchan -p PID what the exporter's thread of that CPU "
+      "waits for: for the CPU (R), which a real-time task or a hang occupies, or inside the kernel "
+      "(D), as calls for tracepoints do while others trace; or exclude the CPU with cpus.exclude"};
+}
+
+Error evidence_left_out() {
+  return Error{
+      0,
+      "publish the evidence of groups that cannot lose the PMU, of which counts are lacking: "
+      "limits.max_series leaves no room for it",
+      "raise limits.max_series; until then, what is lacking is perf_group_enabled_seconds_total "
+      "less perf_group_running_seconds_total"};
 }
 
 }  // namespace
@@ -387,7 +395,9 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 void Collector::publish(Snapshot snapshot) {
   snapshot.starts = starts_;
   sums_.add_to(snapshot, Clock::now(), report_);
-  limit_evidence(snapshot, tracker_.max_series());
+  if (limit_evidence(snapshot, tracker_.max_series())) {
+    report_.add_failure("evidence", evidence_left_out());
+  }
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   joined_ = published;
   report_.now.duration = Clock::now() - started_;

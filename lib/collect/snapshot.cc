@@ -77,7 +77,7 @@ std::size_t count_series(const Snapshot& snapshot) {
   return series;
 }
 
-void limit_evidence(Snapshot& snapshot, std::size_t most) {
+bool limit_evidence(Snapshot& snapshot, std::size_t most) {
   std::vector<GroupTable*> unplanned;
   const auto find = [&](const ScopePlan& plan, std::vector<GroupTable>& tables) {
     for (std::size_t group = 0; group < tables.size(); ++group) {
@@ -89,8 +89,9 @@ void limit_evidence(Snapshot& snapshot, std::size_t most) {
   find(snapshot.plan->cpu, snapshot.cpu);
   find(snapshot.plan->cgroup, snapshot.cgroup);
   for (SumTable& sum : snapshot.sums) find(snapshot.plan->cgroup, sum.groups);
-  if (unplanned.empty() || count_series(snapshot) <= most) return;
+  if (unplanned.empty() || count_series(snapshot) <= most) return false;
   for (GroupTable* const table : unplanned) table->is_estimated = false;
+  return true;
 }
 
 }  // namespace pex::collect

@@ -157,7 +157,7 @@ bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tabl
 std::size_t count_series(const Snapshot& snapshot);
 
 /// If there are more series than `most`, groups that cannot lose the PMU are published without
-/// evidence, for which no series are planned (series_of_group).
-void limit_evidence(Snapshot& snapshot, std::size_t most);
+/// evidence, for which no series are planned (series_of_group). True then.
+bool limit_evidence(Snapshot& snapshot, std::size_t most);
 
 }  // namespace pex::collect

@@ -809,10 +809,10 @@ TEST(SeriesTest, OfEvidenceThatIsNotPlannedArePublishedOnlyWhereThereIsRoom) {
   constexpr std::size_t kSeries = 2 * (2 + 4);  // value and observed, four times
 
   EXPECT_EQ(count_series(snapshot), kSeries);
-  limit_evidence(snapshot, kSeries);
+  EXPECT_FALSE(limit_evidence(snapshot, kSeries));
   EXPECT_TRUE(snapshot.cpu[0].is_estimated);
 
-  limit_evidence(snapshot, kSeries - 1);
+  EXPECT_TRUE(limit_evidence(snapshot, kSeries - 1));
 
   EXPECT_FALSE(snapshot.cpu[0].is_estimated);
   EXPECT_TRUE(snapshot.cpu[1].is_estimated);
