@@ -183,16 +183,16 @@ std::string news(const std::string& scrape, const std::string& before) {
   std::set<std::string> known;
   std::istringstream old_lines{before};
   for (std::string line; std::getline(old_lines, line);) known.insert(line);
-  std::string told;
+  std::string differing;
   std::istringstream lines{scrape};
   for (std::string line; std::getline(lines, line);) {
-    if (!known.contains(line)) told += line + '\n';
+    if (!known.contains(line)) differing += line + '\n';
   }
   const std::map<std::string, double> samples = samples_of(scrape);
   for (const auto& [series, value] : samples_of(before)) {
-    if (!samples.contains(series)) told += "# gone " + series + '\n';
+    if (!samples.contains(series)) differing += "# gone " + series + '\n';
   }
-  return told;
+  return differing;
 }
 
 /// prometheus-cpp writes 16 digits, of the 17 that a double may need.

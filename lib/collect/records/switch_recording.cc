@@ -74,12 +74,16 @@ SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring
       turns_(static_cast<unsigned>(ring_.cpu())),
       read_at_(kernel.now()) {}
 
-/// Not a group that another plan opens again, as the base stays. If an event of the plan's group is
+/// A published group first: the base alone loses nothing at a move but what came before. Not a
+/// group that another plan opens again, as the base stays. If an event of the plan's group is
 /// refused here, that is reported when the group is opened.
 Result<> SwitchRecording::open_base(const CountingPlan& plan) {
-  for (const GroupPlan& group : plan.cgroup.groups) {
-    if (group.shares_pmu || !can_be_recorded(group) || has_probe_in_file(group)) continue;
-    if (add(&group, group.events)) return {};
+  for (const bool is_published : {true, false}) {
+    for (const GroupPlan& group : plan.cgroup.groups) {
+      if (group.is_published != is_published || group.shares_pmu) continue;
+      if (!can_be_recorded(group) || has_probe_in_file(group)) continue;
+      if (add(&group, group.events)) return {};
+    }
   }
   const Result<std::size_t, perf::OpenFailure> base = add(nullptr, {});
   if (!base) return base.error().error;

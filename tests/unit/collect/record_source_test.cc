@@ -357,6 +357,33 @@ TEST_F(RecordSourceTest, CountsWhatACgroupDidBeforeItWasFound) {
   EXPECT_EQ(total(0, 1), 42U);
 }
 
+TEST_F(RecordSourceTest, KeepsABoundedNumberOfNamesBetweenTwoPolls) {
+  make_cycle();
+  poll();
+  for (std::uint64_t cgroup = 0; cgroup < NamesRing::kMaxNames + 100; ++cgroup) {
+    report_cgroup(1000 + cgroup, "/a");
+    cycle_->between_polls();
+  }
+
+  poll();
+  EXPECT_THAT(feedback_.named, SizeIs(NamesRing::kMaxNames));
+  poll();
+  EXPECT_THAT(feedback_.named, IsEmpty());
+}
+
+/// The clock of groups that take turns precedes them in the plan.
+TEST_F(RecordSourceTest, TheBaseIsAPublishedGroupIfThereIsOne) {
+  plan_->cgroup = test::scope_plan({{"clock", {"cpu-clock"}}, {"software", {"context-switches"}}});
+  plan_->cgroup.groups[0].is_published = false;
+  for (const bool is_published : {true, false}) {
+    plan_->cgroup.groups[1].is_published = is_published;
+    const auto recording = SwitchRecording::open(kernel_, 0, {kMinRecordsBuffer, kMinRecordsBuffer},
+                                                 *plan_, [] { return std::nullopt; });
+    ASSERT_TRUE(recording);
+    EXPECT_EQ((*recording)->base_plan(), &plan_->cgroup.groups[is_published ? 1 : 0]);
+  }
+}
+
 TEST_F(RecordSourceTest, CountsACgroupThatIsGoneBeforeItsDirectoryIsOpened) {
   make_cycle();
   poll();
