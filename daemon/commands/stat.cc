@@ -190,7 +190,8 @@ int run_stat(const Options& options, perf::PerfKernel& kernel) {
   if (!signals) return fail({{signals.error()}});
   std::optional<perf::Command> command;
   if (!options.stat_command.empty()) {
-    Result<perf::Command> prepared = perf::Command::prepare(options.stat_command);
+    Result<perf::Command> prepared =
+        perf::Command::prepare(options.stat_command, perf::Command::Outlives::kNothing);
     if (!prepared) return fail({{prepared.error()}});
     command = *std::move(prepared);
   }

@@ -1,6 +1,7 @@
 #include "perf/task/command.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -57,8 +58,9 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void run_child(int channel, char* const* arguments) {
+[[noreturn]] void run_child(int channel, char* const* arguments, Command::Outlives outlives) {
   restore_signals();
+  if (outlives == Command::Outlives::kNothing) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char go = 0;
   ssize_t got = 0;
   do {
@@ -150,7 +152,7 @@ Command& Command::operator=(Command&& other) noexcept {
 
 Command::~Command() { end(); }
 
-Result<Command> Command::prepare(const std::vector<std::string>& arguments) {
+Result<Command> Command::prepare(const std::vector<std::string>& arguments, Outlives outlives) {
   if (arguments.empty()) return Error{EINVAL, "execute a command without a program", {}};
   const std::string attempted = "start a process for '" + arguments.front() + "'";
   const std::vector<char*> pointers = argument_pointers(arguments);
@@ -166,7 +168,7 @@ Result<Command> Command::prepare(const std::vector<std::string>& arguments) {
   if (pid < 0) return Error{errno, attempted, "raise the limit of processes (ulimit -u)"};
   if (pid == 0) {
     ::close(ours.get());  // or its end would keep the child waiting for itself
-    run_child(childs.get(), pointers.data());
+    run_child(childs.get(), pointers.data(), outlives);
   }
   Command command{pid, std::move(ours)};
   command.name_ = arguments.front();

@@ -40,10 +40,16 @@ struct CommandEnd {
 ///   EXPECT_EQ(end->shell_status(), 3);
 class Command {
  public:
+  /// Whether the program goes on when the thread that has prepared it ends, however that ends. With
+  /// kNothing the kernel sends it SIGKILL then (PR_SET_PDEATHSIG of prctl(2)): not to a program
+  /// that becomes another user's, nor to what it has started itself.
+  enum class Outlives { kThread, kNothing };
+
   /// Forks; in any thread, also in several at once. `arguments`: the program, found as execvp(3)
   /// does, and what it is given; at least one.
   /// Fails with EINVAL if there are none, else as fork(2) and socketpair(2) do.
-  static Result<Command> prepare(const std::vector<std::string>& arguments);
+  static Result<Command> prepare(const std::vector<std::string>& arguments,
+                                 Outlives outlives = Outlives::kThread);
 
   Command(Command&& other) noexcept;
   Command& operator=(Command&& other) noexcept;
