@@ -151,7 +151,14 @@ void App::adopt(CountingSession next) {
 
 /// The log shows the outcome.
 void App::reload_file(ConfigWatch::Reason why) {
-  const bool has_changed = why == ConfigWatch::Reason::kChanged;
+  if (why == ConfigWatch::Reason::kWrittenInPlace) {
+    return log_.warn(
+        Error{0,
+              "not reloading the configuration file, which was written in place: it "
+              "may not be complete",
+              "send SIGHUP, or replace the file: mv new.yaml " + options_.config_file});
+  }
+  const bool has_changed = why == ConfigWatch::Reason::kReplaced;
   log_.info(has_changed ? "the configuration file has changed"
                         : "the configuration is tried again: files or memory were lacking",
             {{"file", options_.config_file}});

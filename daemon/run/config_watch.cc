@@ -30,8 +30,9 @@ void ConfigWatch::look() {
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
   if (is_stable && seen_ != known_) {
+    const bool is_in_place = seen_.are_files_of(known_);
     known_ = seen_;  // reported once, also if it is read only after another reload
-    return on_due_(Reason::kChanged);
+    return on_due_(is_in_place ? Reason::kWrittenInPlace : Reason::kReplaced);
   }
   if (looks_until_next_try_ > 0 && --looks_until_next_try_ == 0) on_due_(Reason::kNotAdopted);
 }

@@ -10,21 +10,23 @@
 
 namespace pex::daemon {
 
-/// Reports that a file has changed, once it has stayed the same for a second: a program that copies
-/// or edits it may be between two writes. Looks at it once a second: unlike inotify(7), that sees
-/// files which are replaced through a link in their path, as a ConfigMap of Kubernetes is, and
-/// those that another host changes. On the loop's thread.
+/// Reports that a file has been replaced by another one, once that has stayed the same for a
+/// second. A file that is written in place may be half written for any time, and valid: it is
+/// another reason. Looks at it once a second: unlike inotify(7), that sees files which are replaced
+/// through a link in their path, as a ConfigMap of Kubernetes is, and those that another host
+/// changes. On the loop's thread.
 class ConfigWatch {
  public:
   enum class Reason {
-    kChanged,
-    kNotAdopted,  ///< it is the same that was not adopted before
+    kReplaced,        ///< or removed
+    kWrittenInPlace,  ///< not to be read
+    kNotAdopted,      ///< it is the same that was not adopted before
   };
   using OnDue = std::function<void(Reason)>;
   static constexpr std::chrono::seconds kEvery{1};
   static constexpr int kLooksUntilNextTry = 60;
 
-  /// `on_due` is to read the file.
+  /// `on_due` is to read the file, if it is not written in place.
   ConfigWatch(boost::asio::io_context& loop, std::string file, OnDue on_due,
               std::chrono::nanoseconds every = kEvery);
 

@@ -36,6 +36,15 @@ bool FileFingerprints::are_older_than(std::chrono::system_clock::time_point time
   });
 }
 
+bool FileFingerprints::are_files_of(const FileFingerprints& other) const {
+  return std::equal(files_.begin(), files_.end(), other.files_.begin(), other.files_.end(),
+                    [](const auto& file, const auto& of_other) {
+                      return file.second.bytes >= 0 &&
+                             file.second.device == of_other.second.device &&
+                             file.second.inode == of_other.second.inode;
+                    });
+}
+
 FileFingerprints::Stamp FileFingerprints::read(const std::string& path) {
   struct stat now {};
   if (::stat(path.c_str(), &now) != 0) return {};

@@ -22,6 +22,10 @@ class FileFingerprints {
   /// Whether all of them exist, and none has changed at or after `time`.
   bool are_older_than(std::chrono::system_clock::time_point time) const;
 
+  /// Whether all of them exist, and are the same files as there: what has changed was written into
+  /// them.
+  bool are_files_of(const FileFingerprints& other) const;
+
   bool operator==(const FileFingerprints&) const = default;
 
  private:

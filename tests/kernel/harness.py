@@ -656,9 +656,12 @@ class Daemon:
         return self.child.pid
 
     def write_config(self, text):
-        with open(self.config_path, "w", encoding="utf-8") as file:
+        """Another file in its place, as --config.watch wants it."""
+        new = self.config_path + ".new"
+        with open(new, "w", encoding="utf-8") as file:
             file.write(with_cgroup_source(text))
-        os.chmod(self.config_path, 0o644)  # whoever it runs as
+        os.chmod(new, 0o644)  # whoever it runs as
+        os.rename(new, self.config_path)
 
     def _is_ready(self):
         if self.child.poll() is not None:

@@ -330,6 +330,18 @@ class WatchTest(unittest.TestCase):
         scrape = self.daemon.scrape_after_polls()
         self.assertTrue(scrape.has("perf_cpu_minor_faults_total", cpu="0"))
 
+    def test_a_file_that_is_written_in_place_is_not_reloaded_however_long_its_writer_pauses(self):
+        text = harness.config_of(events=EVENTS, scope="cpu")
+        with open(self.daemon.config_path, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("groups:")])
+            file.flush()
+            self.daemon.logged("written in place")
+            file.write(text[text.index("groups:"):])
+        harness.until("a second line", lambda: len(self.daemon.logged("written in place")) == 2)
+        self.assertEqual(reloads_of(self.daemon), [])
+        self.daemon.write_config(text)
+        harness.until("the reload", lambda: reloads_of(self.daemon))
+
     def test_a_broken_file_changes_nothing_until_it_is_repaired(self):
         self.daemon.write_config("groups: none\n")
         harness.until("the error", lambda: self.daemon.lines("error"))

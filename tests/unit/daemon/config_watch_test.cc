@@ -18,6 +18,10 @@ using namespace std::chrono_literals;
 class ConfigWatchTest : public testing::Test {
  protected:
   ConfigWatchTest() { watch_.start(); }
+  void replace(const std::string& text) {
+    tree_.write("new.yaml", text);
+    std::filesystem::rename(tree_.path("new.yaml"), tree_.path("config.yaml"));
+  }
   /// Looks so many times.
   void look(int times) {
     while (times-- > 0) loop_.run_one();
@@ -26,10 +30,13 @@ class ConfigWatchTest : public testing::Test {
   test::TempTree tree_{{"config.yaml", "one"}};
   boost::asio::io_context loop_{1};
   int changes_ = 0;
+  int in_place_ = 0;
   int tries_ = 0;  ///< of what was not adopted
   ConfigWatch watch_{loop_, tree_.path("config.yaml"),
                      [this](ConfigWatch::Reason why) {
-                       ++(why == ConfigWatch::Reason::kChanged ? changes_ : tries_);
+                       ++(why == ConfigWatch::Reason::kReplaced         ? changes_
+                          : why == ConfigWatch::Reason::kWrittenInPlace ? in_place_
+                                                                        : tries_);
                        watch_.file_is_read();
                      },
                      1ms};
@@ -40,8 +47,8 @@ TEST_F(ConfigWatchTest, NothingHappensWhileTheFileIsTheSame) {
   EXPECT_EQ(changes_, 0);
 }
 
-TEST_F(ConfigWatchTest, AChangeIsReportedOnceTheFileHasStayedTheSame) {
-  tree_.write("config.yaml", "three");
+TEST_F(ConfigWatchTest, AFileThatIsReplacedIsReportedOnceItHasStayedTheSame) {
+  replace("three");
   look(1);
   EXPECT_EQ(changes_, 0);
 
@@ -54,17 +61,26 @@ TEST_F(ConfigWatchTest, AChangeThatIsReadLaterIsReportedOnce) {
   watch_.stop();
   ConfigWatch watch{loop_, tree_.path("config.yaml"), [&](auto) { ++changes; }, 1ms};
   watch.start();
-  tree_.write("config.yaml", "three");
+  replace("three");
   look(8);
   EXPECT_EQ(changes, 1);
 }
 
-TEST_F(ConfigWatchTest, AFileThatIsStillWrittenIsNotReadYet) {
+TEST_F(ConfigWatchTest, AFileThatIsWrittenInPlaceIsNoReplacedOneHoweverLongItsWriterPauses) {
   for (const char* text : {"o", "on", "one more", "one more line"}) {
     tree_.write("config.yaml", text);
-    look(1);
+    look(4);
   }
   EXPECT_EQ(changes_, 0);
+  EXPECT_EQ(in_place_, 4);
+}
+
+TEST_F(ConfigWatchTest, AFileThatIsReplacedAfterItWasWrittenInPlaceIsReported) {
+  tree_.write("config.yaml", "half");
+  look(4);
+  replace("three");
+  look(4);
+  EXPECT_EQ(changes_, 1);
 }
 
 TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
@@ -93,7 +109,7 @@ TEST_F(ConfigWatchTest, AFileThatIsGoneIsAChange) {
 }
 
 TEST_F(ConfigWatchTest, AChangeThatWasReadForAnotherReasonIsNone) {
-  tree_.write("config.yaml", "three");
+  replace("three");
   watch_.file_is_read();  // by a signal
   look(3);
   EXPECT_EQ(changes_, 0);
@@ -111,7 +127,7 @@ TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsDueOnceMoreAfterAMinute) {
 
 TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileHasChanged) {
   watch_.try_again();
-  tree_.write("config.yaml", "three");
+  replace("three");
   look(2 * ConfigWatch::kLooksUntilNextTry);
   EXPECT_EQ(changes_, 1);
   EXPECT_EQ(tries_, 0);
