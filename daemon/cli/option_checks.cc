@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "access/web_protections.h"
 #include "base/text.h"
 #include "http/address.h"
 
@@ -67,6 +68,13 @@ std::string address_error(const std::string& address) {
          "' is not an address. Remedy: write host:port, :port, [IPv6]:port or unix:/path, for "
          "example 127.0.0.1:" +
          std::to_string(kDefaultPort);
+}
+
+std::string requirement_error(const std::string& protection) {
+  std::vector<std::string> names;
+  for (const access::Requirement& each : access::requirable()) names.emplace_back(each.name);
+  if (std::find(names.begin(), names.end(), protection) != names.end()) return {};
+  return "'" + protection + "' is not a protection. Remedy: write one of " + join(names);
 }
 
 std::string missing_value(const std::string& name, const std::string& type) {

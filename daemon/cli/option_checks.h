@@ -15,6 +15,9 @@ namespace pex::daemon {
 /// For an address to listen on.
 std::string address_error(const std::string& address);
 
+/// For what a web configuration must have.
+std::string requirement_error(const std::string& protection);
+
 /// For an option without its value.
 std::string missing_value(const std::string& name, const std::string& type);
 

@@ -150,9 +150,18 @@ void declare_web(CLI::App& app, Options& options) {
       ->check(address_error);
   app.add_flag("--web.systemd-socket", options.systemd_socket,
                "Serve on the sockets that systemd passes, and not on the default address.");
-  add_path(app, "--web.config.file", options.web_config_file, "FILE",
-           "File with TLS, users and limits for clients, in the format of the Prometheus "
-           "exporter-toolkit: see docs/web-configuration.md.");
+  CLI::Option* const file =
+      add_path(app, "--web.config.file", options.web_config_file, "FILE",
+               "File with TLS, users and limits for clients, in the format of the Prometheus "
+               "exporter-toolkit: see docs/web-configuration.md.");
+  app.add_option("--web.require", options.web_required,
+                 "What that file must have, or the exporter does not start: tls, users or "
+                 "client-certificate; several with commas.")
+      ->type_name("PROTECTIONS")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(requirement_error)
+      ->needs(file);
   add_number(
       app, "--web.max-queued-scrapes", options.max_queued_scrapes, 0, kMaxQueuedScrapes, "NUMBER",
       "Maximum number of distinct scrapes that are queued. Scrapes with the same parameters and "
@@ -213,7 +222,7 @@ void declare(CLI::App& app, Options& options) {
                "machine. --config.check, --once, cgroups, doctor, size and stat use " +
                    std::string(kInstalledConfig) + " if it exists.");
   app.add_flag("--config.watch", options.watch_config,
-               "Reload the configuration when its file changes.")
+               "Reload the configuration when its file is replaced by another one.")
       ->needs(file);
   app.add_flag(
       "--config.check", options.check_config,

@@ -51,6 +51,7 @@ struct Options {
   bool serves_by_default = false;             ///< no address was given: serve on kDefaultPort
   bool systemd_socket = false;                ///< also on the sockets that systemd passes
   std::string web_config_file;                ///< empty: plain HTTP without login
+  std::vector<std::string> web_required;      ///< of that file: names of access::requirable()
   std::string health_address;                 ///< also for probes, over plain HTTP; empty: none
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number

@@ -31,10 +31,11 @@ void print_errors(const std::vector<Error>& errors) {
 }
 
 /// Also checks that the certificates can be used.
-Result<void, std::vector<Error>> check_web_config(const std::string& file) {
-  if (file.empty()) return {};
+Result<void, std::vector<Error>> check_web_config(const Options& options) {
+  if (options.web_config_file.empty()) return {};
   std::vector<yaml::Diagnostic> warnings;
-  const Result<AccessReload, std::vector<Error>> access = AccessReload::load(file, warnings);
+  const Result<AccessReload, std::vector<Error>> access =
+      AccessReload::load(options.web_config_file, options.web_required, warnings);
   for (const Error& warning : yaml::errors_of(warnings)) {
     std::cerr << "warning: " << printable(worded(warning)) << '\n';
   }
@@ -211,7 +212,7 @@ bool print_verdict(const plan::LoadedPlan& planned) {
 }  // namespace
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
-  const Result<void, std::vector<Error>> web = check_web_config(options.web_config_file);
+  const Result<void, std::vector<Error>> web = check_web_config(options);
   if (!web) print_errors(web.error());
   const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan::load_and_plan(options.config_file, options.roots, kernel);

@@ -54,6 +54,22 @@ bool opens_any(const std::vector<access::Downgrade>& downgrades) {
                      [](const access::Downgrade& each) { return each.opens; });
 }
 
+/// What the file lacks of what is required.
+std::vector<Error> lacking(const std::string& file, const std::vector<std::string>& required,
+                           const access::WebProtections& protections) {
+  std::vector<Error> errors;
+  for (const access::Requirement& each : access::requirable()) {
+    const bool is_required =
+        std::find(required.begin(), required.end(), each.name) != required.end();
+    if (!is_required || each.is_met(protections)) continue;
+    errors.push_back({0,
+                      "the web configuration '" + file +
+                          "' does not meet --web.require=" + std::string(each.name),
+                      "restore '" + std::string(each.key) + "' in the file"});
+  }
+  return errors;
+}
+
 yaml::Diagnostic needless_downgrade_flag(const std::string& file) {
   return yaml::warning(
       "the web configuration '" + file +
@@ -81,7 +97,8 @@ struct AccessReload::Reading {
   std::vector<yaml::Diagnostic> warnings;
 };
 
-AccessReload::Reading AccessReload::read(const std::string& file) {
+AccessReload::Reading AccessReload::read(const std::string& file,
+                                         const std::vector<std::string>& required) {
   Reading reading;
   reading.stamps.add(file);
   Result<access::LoadedWebConfig> loaded = access::load_web_config_file(file);
@@ -96,6 +113,10 @@ AccessReload::Reading AccessReload::read(const std::string& file) {
   access::AccessSettings& settings = loaded->config.access;
   if (settings.tls) stamp_files_of(*settings.tls, reading.stamps);
   reading.protections = access::protections_of(settings);
+  if (std::vector<Error> errors = lacking(file, required, reading.protections); !errors.empty()) {
+    reading.access = std::move(errors);
+    return reading;
+  }
   reading.allows_downgrade = loaded->config.allow_downgrade;
   reading.warnings = loaded->diagnostics.warnings();
   warn_of_exposed_files(file, settings, reading.warnings);
@@ -113,8 +134,9 @@ AccessReload::Reading AccessReload::read(const std::string& file) {
 }
 
 Result<AccessReload, std::vector<Error>> AccessReload::load(
-    const std::string& file, std::vector<yaml::Diagnostic>& warnings) {
-  Reading reading = read(file);
+    const std::string& file, std::vector<std::string> required,
+    std::vector<yaml::Diagnostic>& warnings) {
+  Reading reading = read(file, required);
   if (!reading.access) return reading.access.error();
   warnings = std::move(reading.warnings);
   if (!reading.protections.tls && reading.protections.users == 0) {
@@ -123,6 +145,7 @@ Result<AccessReload, std::vector<Error>> AccessReload::load(
   if (reading.allows_downgrade) warnings.push_back(needless_downgrade_flag(file));
   AccessReload access;
   access.file_ = file;
+  access.required_ = std::move(required);
   access.stamps_ = std::move(reading.stamps);
   access.in_force_ = std::move(reading.protections);
   access.access_ = *std::move(reading.access);
@@ -142,7 +165,7 @@ void AccessReload::check(const OnReload& on_reload, const Moment& now) {
   const bool was_reported = pending_ && pending_->is_reported;  // no longer true
   if (seen == stamps_ && !retries && !was_reported) return pending_.reset();
   if (!has_stood_still(seen, now)) return report_unstable(on_reload, now);
-  Reading reading = read(file_);
+  Reading reading = read(file_, required_);
   const bool is_whole = reading.stamps == reading.stamps.again();
   if (!is_whole || !has_stood_still(reading.stamps, now)) return report_unstable(on_reload, now);
   decide(std::move(reading), on_reload, now);

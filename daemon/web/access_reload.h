@@ -40,9 +40,11 @@ class AccessReload {
   /// Without a file: plain HTTP without login.
   AccessReload() = default;
 
-  /// Reads the file. Fails with all errors in it and in those it names. `warnings` gets what an
-  /// operator should know about a valid file.
+  /// Reads the file. Fails with all errors in it and in those it names, or if it lacks one of
+  /// `required` (names of access::requirable()), as a later change of it does. `warnings` gets what
+  /// an operator should know about a valid file.
   static Result<AccessReload, std::vector<Error>> load(const std::string& file,
+                                                       std::vector<std::string> required,
                                                        std::vector<yaml::Diagnostic>& warnings);
 
   /// The configuration in force; `on_reload` is called when a changed file was read.
@@ -53,7 +55,7 @@ class AccessReload {
 
  private:
   struct Reading;
-  static Reading read(const std::string& file);
+  static Reading read(const std::string& file, const std::vector<std::string>& required);
 
   /// A change that is too recent to be read.
   struct Pending {
@@ -70,6 +72,7 @@ class AccessReload {
   Reload decide(Reading& reading);
 
   std::string file_;
+  std::vector<std::string> required_;
   FileFingerprints stamps_;  ///< of the last reading, failed or not
   std::optional<Pending> pending_;
   /// When to retry without a change: a system call had failed.

@@ -132,7 +132,7 @@ Result<void, std::vector<Error>> WebServer::load_access() {
   if (options_.web_config_file.empty()) return {};
   std::vector<yaml::Diagnostic> warnings;
   Result<AccessReload, std::vector<Error>> access =
-      AccessReload::load(options_.web_config_file, warnings);
+      AccessReload::load(options_.web_config_file, options_.web_required, warnings);
   if (!access) return access.error();
   access_ = *std::move(access);
   access_status_.start(options_.web_config_file, access_.in_force());

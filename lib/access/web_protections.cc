@@ -102,7 +102,15 @@ constexpr ProtectionEntry kProtections[] = {
      }},
 };
 
+constexpr Requirement kRequirable[] = {
+    {"tls", "tls_server_config", [](const Protections& by) { return by.tls; }},
+    {"users", "basic_auth_users", [](const Protections& by) { return by.users > 0; }},
+    {"client-certificate", "tls_server_config.client_auth_type", verifies_clients},
+};
+
 }  // namespace
+
+std::span<const Requirement> requirable() { return kRequirable; }
 
 WebProtections protections_of(const AccessSettings& settings) {
   WebProtections of;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,14 @@ std::vector<Downgrade> downgrades(const WebProtections& before, const WebProtect
 
 /// "basic_auth_users from 2 users to no user"
 std::string describe(const Downgrade& downgrade);
+
+/// What an operator may require of each web configuration: one of requirable().
+struct Requirement {
+  std::string_view name;  ///< "client-certificate"
+  std::string_view key;   ///< the key that meets it: "tls_server_config.client_auth_type"
+  bool (*is_met)(const WebProtections& by);
+};
+std::span<const Requirement> requirable();
 
 /// One protection and its strength: {"users", "2 users"}.
 struct ProtectionState {

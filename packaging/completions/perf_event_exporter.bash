@@ -40,14 +40,15 @@ _perf_event_exporter() {
     -p | --pid)
       words=$(cd /proc && printf '%s ' [0-9]*)
       ;;
+    --web.require) words='tls users client-certificate' ;;
     --log.level) words='debug info warn error' ;;
     --log.format) words='logfmt json' ;;
     --output) words='text json' ;;
     *)
       if [[ $current == -* ]]; then
         words='-h --help --version --config.file --config.watch --config.check --once
-          --web.listen-address --web.health-address --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
-          --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
+          --web.listen-address --web.health-address --web.systemd-socket --web.config.file --web.require
+          --web.max-queued-scrapes --web.enable-lifecycle --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'
         case $command in
           list) words+=' --output' ;;

@@ -60,7 +60,7 @@ class WebAccessTest : public testing::Test {
     replace("a.key", identity(other).key());
   }
   AccessReload load() {
-    auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
+    auto access = AccessReload::load(tree_.path("web.yaml"), required_, warnings_);
     if (access) return *std::move(access);
     ADD_FAILURE() << describe(access.error().front());
     return {};
@@ -91,6 +91,7 @@ class WebAccessTest : public testing::Test {
   }
 
   test::TempTree tree_;
+  std::vector<std::string> required_;
   std::vector<yaml::Diagnostic> warnings_;
   std::vector<AccessReload::Reload> reloads_;
   Moment now_{std::chrono::system_clock::now() + 1h, {}};
@@ -189,7 +190,7 @@ TEST_F(WebAccessTest, DoesNotTryAgainWhatOnlyAChangeOfTheFileMends) {
 TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
   write("a: 1\nb: 2\n");
 
-  const auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
+  const auto access = AccessReload::load(tree_.path("web.yaml"), {}, warnings_);
 
   ASSERT_FALSE(access);
   EXPECT_THAT(access.error(), SizeIs(2));
@@ -198,13 +199,40 @@ TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
 TEST_F(WebAccessTest, FailsToLoadWithEachFileThatIsMissing) {
   write(kTls);
 
-  const auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
+  const auto access = AccessReload::load(tree_.path("web.yaml"), {}, warnings_);
 
   ASSERT_FALSE(access);
   std::vector<std::string> lines;
   for (const Error& error : access.error()) lines.push_back(describe(error));
   EXPECT_THAT(lines, ElementsAre(HasSubstr("a.crt': No such file or directory (ENOENT)"),
                                  HasSubstr("a.key': No such file or directory (ENOENT)")));
+}
+
+/// A file that was cut or emptied is the one that a restart would use.
+TEST_F(WebAccessTest, FailsToLoadWithEachProtectionThatIsRequiredAndLacking) {
+  write("");
+
+  const auto access =
+      AccessReload::load(tree_.path("web.yaml"), {"tls", "users", "client-certificate"}, warnings_);
+
+  ASSERT_FALSE(access);
+  std::vector<std::string> lines;
+  for (const Error& error : access.error()) lines.push_back(describe(error));
+  EXPECT_THAT(lines,
+              ElementsAre(HasSubstr("--web.require=tls. Remedy: restore 'tls_server_config'"),
+                          HasSubstr("--web.require=users. Remedy: restore"),
+                          HasSubstr("--web.require=client-certificate. Remedy: restore")));
+}
+
+TEST_F(WebAccessTest, AChangeThatRemovesWhatIsRequiredIsNoneEvenIfItSaysThatItIsMeant) {
+  required_ = {"users"};
+  AccessReload access = load(users("a"));
+  const auto first = current(access);
+  write("allow_downgrade: true\n");
+
+  EXPECT_EQ(current(access), first);
+  ASSERT_THAT(reloads_, SizeIs(1));
+  EXPECT_THAT(describe(reloads_[0].errors.at(0)), HasSubstr("--web.require=users"));
 }
 
 TEST_F(WebAccessTest, IsNotKeptWaitingByAFifoThatTookTheFilesPlace) {

@@ -129,6 +129,16 @@ TEST(OptionsTest, APathIsNeitherEmptyNorTheNextOption) {
   EXPECT_EQ(options({"--config.file", "-", "--path.cgroupfs", "a b"}).config_file, "-");
 }
 
+TEST(OptionsTest, WhatAWebConfigurationMustHaveIsAListOfProtections) {
+  EXPECT_THAT(options({"--web.config.file=a", "--web.require=tls,users", "--web.require",
+                       "client-certificate"})
+                  .web_required,
+              testing::ElementsAre("tls", "users", "client-certificate"));
+  EXPECT_THAT(complaint({"--web.config.file=a", "--web.require=tls,password"}),
+              HasSubstr("'password' is not a protection. Remedy: write one of tls, users, "));
+  EXPECT_THAT(complaint({"--web.require=tls"}), HasSubstr("--web.config.file"));
+}
+
 TEST(OptionsTest, OneOfTheCommandsIsGiven) {
   EXPECT_THAT(complaint({"--config.check", "doctor"}),
               HasSubstr("--config.check and doctor cannot be used together. Remedy: write one"));
