@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
+#include <unordered_map>
 
 #include "cgroup/path_info.h"
 
@@ -17,6 +19,53 @@ bool is_of_pod(const Label& label) {
          std::end(kPodLabels);
 }
 
+constexpr std::string_view kIdLabels[] = {"container_id", "pod_uid"};
+
+bool is_id(const Label& label) {
+  return std::find(std::begin(kIdLabels), std::end(kIdLabels), label.first) != std::end(kIdLabels);
+}
+
+void lose_ids(Description& of) {
+  std::erase_if(of.identity, is_id);
+  of.container_id.clear();
+  of.has_lost_ids = true;
+}
+
+bool is_within(std::string_view path, std::string_view outer) {
+  return path.starts_with(outer) && (path.size() == outer.size() || path[outer.size()] == '/');
+}
+
+bool is_nearer_to_root(const DescribedCgroup& a, const DescribedCgroup& b) {
+  const auto rank = [](const std::string& path) {
+    return std::tuple(std::count(path.begin(), path.end(), '/'), path.size(),
+                      std::string_view(path));
+  };
+  return rank(*a.path) < rank(*b.path);
+}
+
+/// Which cgroups have an id.
+class Holders {
+ public:
+  void add(const DescribedCgroup& cgroup) {
+    for (const Label& label : (*cgroup.description)->identity) {
+      if (is_id(label)) paths_.emplace(label.second, *cgroup.path);
+    }
+  }
+  bool has_any_outside(const DescribedCgroup& cgroup) const {
+    const std::vector<Label>& labels = (*cgroup.description)->identity;
+    return std::any_of(labels.begin(), labels.end(), [&](const Label& label) {
+      const auto [first, last] = paths_.equal_range(label.second);
+      return is_id(label) && std::any_of(first, last, [&](const auto& holder) {
+               return !is_within(*cgroup.path, holder.second) &&
+                      !is_within(holder.second, *cgroup.path);
+             });
+    });
+  }
+
+ private:
+  std::unordered_multimap<std::string_view, std::string_view> paths_;
+};
+
 /// The last known labels of its pod.
 void keep_pod(const Description& before, Description& now) {
   std::copy_if(before.information.begin(), before.information.end(),
@@ -24,6 +73,33 @@ void keep_pod(const Description& before, Description& now) {
 }
 
 }  // namespace
+
+std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgroups) {
+  std::vector<DescribedCgroup> claims;
+  std::copy_if(cgroups.begin(), cgroups.end(), std::back_inserter(claims), [](const auto& each) {
+    const Description& description = **each.description;
+    return description.is_delegated &&
+           std::any_of(description.identity.begin(), description.identity.end(), is_id);
+  });
+  std::vector<std::string> losers;
+  if (claims.empty()) return losers;
+  Holders holders;
+  for (const DescribedCgroup& each : cgroups) {
+    if (!(*each.description)->is_delegated) holders.add(each);
+  }
+  std::sort(claims.begin(), claims.end(), is_nearer_to_root);
+  for (const DescribedCgroup& claim : claims) {
+    if (!holders.has_any_outside(claim)) {
+      holders.add(claim);
+      continue;
+    }
+    auto without = std::make_shared<Description>(**claim.description);
+    lose_ids(*without);
+    *claim.description = std::move(without);
+    losers.push_back(*claim.path);
+  }
+  return losers;
+}
 
 LogLinks::Update Describer::update(Clock::time_point now) {
   if (!pods_) return {};
@@ -35,15 +111,18 @@ std::shared_ptr<const Description> Describer::describe(
   const PathInfo info = parse_path(path);
   Description now;
   now.container_id = info.container_id;
+  now.is_delegated = info.is_delegated;
   for (const PathLabel& each : kPathLabels) {
     add(each.is_identity ? now.identity : now.information, each.label, info.*each.field);
   }
   for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
-  if (const PodContainer* pod = pods_ ? pods_->find(info.container_id) : nullptr) {
+  const bool is_of_kubelet = !info.pod_uid.empty() && !info.is_delegated;
+  if (before && before->has_lost_ids) lose_ids(now);
+  if (const PodContainer* pod = pods_ && is_of_kubelet ? pods_->find(info.container_id) : nullptr) {
     add(now.information, "pod", pod->pod);
     add(now.information, "namespace", pod->namespace_);
     add(now.information, "container", pod->container);
-  } else if (before && pods_) {
+  } else if (before && pods_ && is_of_kubelet) {
     keep_pod(*before, now);
   }
   if (before && *before == now) return before;

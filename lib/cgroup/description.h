@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +22,22 @@ struct Description {
   std::vector<Label> identity;     ///< on each of its series: what never changes while it lives
   std::vector<Label> information;  ///< on perf_cgroup_info only
   std::string container_id;        ///< empty if it is not a container
+  bool is_delegated = false;       ///< see PathInfo
+  bool has_lost_ids = false;       ///< see take_claimed_ids(): it does not get them again
 
   bool operator==(const Description&) const = default;
 };
+
+/// A cgroup and its description.
+struct DescribedCgroup {
+  const std::string* path;
+  std::shared_ptr<const Description>* description;
+};
+
+/// Cgroups that are not within each other may name the same container or pod. Delegated ones lose
+/// their ids to one that is not delegated, or else to the one that is nearest to the root. Returns
+/// the paths of those that have lost them.
+std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgroups);
 
 /// Describes cgroups by their paths (path_info.h), by the operator's rules, and by the names that
 /// Kubernetes gives containers, if `pods` has them. Not thread-safe.

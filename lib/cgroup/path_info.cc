@@ -17,10 +17,13 @@ constexpr std::string_view kSlice = ".slice";
 /// The other units that have processes, and so cgroups: systemd.resource-control(5).
 constexpr std::string_view kUnits[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
+constexpr std::string_view kUserManager = "user@";
+
 using Fields = std::span<std::string PathInfo::*const>;
 /// Fields that the nearest service manager decides: the host's, a user's, a container's.
 constexpr std::string PathInfo::*kUnitFields[] = {&PathInfo::unit, &PathInfo::slice, &PathInfo::uid,
                                                   &PathInfo::session};
+constexpr std::string PathInfo::*kPodFields[] = {&PathInfo::pod_uid, &PathInfo::qos_class};
 constexpr std::string PathInfo::*kWorkloadFields[] = {
     &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
     &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
@@ -77,6 +80,7 @@ class PathParser {
   PathInfo info_;
   Place place_ = Place::kAny;
   bool is_in_container_ = false;
+  bool is_of_user_ = false;       ///< below a user's service manager
   bool are_units_outer_ = false;  ///< they are those around the container; none inside of it yet
 };
 
@@ -92,6 +96,7 @@ void PathParser::begin(Begins what) {
   if (what == Begins::kNothing) return;
   leave_outer_units();
   if (is_in_container_) clear(kWorkloadFields);
+  info_.is_delegated = info_.is_delegated || is_in_container_ || is_of_user_;
   info_.runtime.clear();
   info_.is_helper = false;
   is_in_container_ = what == Begins::kContainer;
@@ -111,6 +116,7 @@ void PathParser::set_unit(std::string_view component) {
   if (!is_slice && std::none_of(std::begin(kUnits), std::end(kUnits), has_suffix)) return;
   leave_outer_units();
   (is_slice ? info_.slice : info_.unit) = systemd_unescape(component);
+  is_of_user_ = is_of_user_ || (component.starts_with(kUserManager) && !is_slice);
 }
 
 void PathParser::apply(const Match& match) {
@@ -118,6 +124,7 @@ void PathParser::apply(const Match& match) {
   if (rule.fixed.field != nullptr) info_.*rule.fixed.field = rule.fixed.value;
   if (rule.field != nullptr) info_.*rule.field = match.name.value;
   if (!match.name.ecs_task.empty()) info_.ecs_task = match.name.ecs_task;
+  if (is_of_user_ && rule.begins == Begins::kGroup) clear(kPodFields);
   info_.is_helper |= rule.is_helper;
   if (rule.begins == Begins::kContainer) are_units_outer_ = true;
 }

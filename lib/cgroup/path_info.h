@@ -27,6 +27,10 @@ struct PathInfo {
   /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container creates for
   /// its first processes. The other fields name its owner.
   bool is_helper = false;
+  /// Of a container or pod below the service manager of a user, or in another container: who runs
+  /// there has made the directory, and may name it like one of others. Nothing below a user's
+  /// manager is called a pod.
+  bool is_delegated = false;
 
   bool operator==(const PathInfo&) const = default;
 };

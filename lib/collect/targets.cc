@@ -50,6 +50,14 @@ Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
                "give them shorter names, or nest them less deep"};
 }
 
+Error id_is_taken(const std::string& path) {
+  return Error{0,
+               "leaving out the labels container_id and pod_uid of cgroup '" + path +
+                   "': another cgroup has the same id, and this path is named by a user or a "
+                   "container",
+               "find out who created it; cgroups.exclude leaves it out"};
+}
+
 std::uint64_t new_layout() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
@@ -117,6 +125,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   auto next = std::make_shared<TargetSet>();
   next->cgroups = merge(*found, now, report);
   if (renamed) describe(next->cgroups);
+  settle_ids(next->cgroups, report);
   drop_surplus(next->cgroups);
   mark_idle(*next);
   mark_unpublished(*next);
@@ -393,6 +402,16 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
 void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
   for (CgroupTarget& target : targets) {
     target.description = cgroups_.describer.describe(target.path, target.description);
+  }
+}
+
+/// Who runs in a delegated cgroup may have named it like a container of others.
+void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& report) {
+  std::vector<cgroup::DescribedCgroup> described;
+  described.reserve(targets.size());
+  for (CgroupTarget& target : targets) described.push_back({&target.path, &target.description});
+  for (const std::string& path : cgroup::take_claimed_ids(described)) {
+    report.add_failure("cgroup ids", id_is_taken(path));
   }
 }
 

@@ -177,6 +177,7 @@ class TargetTracker {
                                   PollReport& report);
   void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void describe(std::vector<CgroupTarget>& targets) const;
+  static void settle_ids(std::vector<CgroupTarget>& targets, PollReport& report);
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void drop_surplus(std::vector<CgroupTarget>& targets);
 

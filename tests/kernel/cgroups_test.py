@@ -741,6 +741,32 @@ class NamesTest(unittest.TestCase):
         os.remove(f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")  # rotated away
         self.assertTrue(daemon.scrape_after_polls().has("perf_cgroup_info", **named))
 
+    def test_a_users_cgroup_that_is_named_like_a_container_has_neither_its_id_nor_its_name(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("names"))
+        pod = f"kubepods-pod{self.POD.replace('-', '_')}.slice"
+        logs = self.enterContext(tempfile.TemporaryDirectory())
+        os.symlink("/nowhere", f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")
+        rest = f"kubernetes: {{metadata: log_links, log_links: '{logs}'}}"
+        config = config_of(tree, rest=rest).replace(tree.pattern, tree.path + "/**/*.scope")
+        daemon = self.enterContext(harness.Daemon(config))
+        users = "user@1000.service"
+        for parent in (users, f"{users}/{pod}", pod):
+            tree.make(parent)
+        cgroups = [tree.make(f"{parent}/cri-containerd-{self.CONTAINER}.scope")
+                   for parent in (f"{users}/{pod}", pod)]
+        scrape = daemon.scrape_when("both", lambda scrape: all(
+            any(dict(labels)["cgroup"] == cgroup for _, labels in scrape.with_name("perf_cgroup_info"))
+            for cgroup in cgroups))
+
+        claimed, true = ({name: value for _, labels in scrape.with_name("perf_cgroup_info")
+                          for name, value in labels if dict(labels)["cgroup"] == cgroup}
+                         for cgroup in cgroups)
+        self.assertEqual(true["container_id"], self.CONTAINER)
+        self.assertEqual((true["pod_uid"], true["pod"]), (self.POD, "shop-7d4b"))
+        self.assertFalse({"container_id", "pod_uid", "pod", "namespace", "container"} & set(claimed))
+        self.assertEqual(len(daemon.logged("leaving out the labels", cgroups[0])), 1)
+
 
 if __name__ == "__main__":
     harness.main()

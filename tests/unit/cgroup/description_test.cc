@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::Pair;
 using Described = std::shared_ptr<const Description>;
 
@@ -143,6 +144,19 @@ TEST_F(DescriberOfPodsTest, NamesTheContainerThatALogReports) {
               ElementsAre(Pair("slice", "system.slice")));
 }
 
+TEST_F(DescriberOfPodsTest, NamesNoContainerThatWhoRunsThereHasNamed) {
+  add_log("web_shop_nginx", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  for (const std::string& delegated :
+       {"/user.slice/user-1000.slice/user@1000.service" + container(kId),
+        container(kOtherId) + container(kId), container(kOtherId) + "/docker/" + kId,
+        "/docker/" + kId}) {
+    EXPECT_THAT(first(describer_, delegated)->information, Not(IsSupersetOf({Pair("pod", "web")})))
+        << delegated;
+  }
+}
+
 TEST_F(DescriberOfPodsTest, NamesWhatIsInsideOfTheContainerAsWell) {
   add_log("web_shop_nginx", kId);
   ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
@@ -218,6 +232,56 @@ TEST_F(DescriberOfPodsTest, KeepsTheNamesItKnowsWhileTheyCannotBeRead) {
   EXPECT_EQ(failed.error->code, ENOENT);
   EXPECT_EQ(describer.describe(container(kId), before), before);
   EXPECT_EQ(*first(describer, container(kId)), *before);
+}
+
+const std::string kUser = "/user.slice/user-1000.slice/user@1000.service";
+
+/// Cgroups with the descriptions that their paths give them.
+struct Claims {
+  explicit Claims(std::vector<std::string> of) : paths(std::move(of)), descriptions(paths.size()) {
+    for (std::size_t i = 0; i < paths.size(); ++i) descriptions[i] = first(Describer{}, paths[i]);
+  }
+  std::vector<std::string> take() {
+    std::vector<DescribedCgroup> all;
+    for (std::size_t i = 0; i < paths.size(); ++i) all.push_back({&paths[i], &descriptions[i]});
+    return take_claimed_ids(all);
+  }
+  std::vector<std::string> paths;
+  std::vector<Described> descriptions;
+};
+
+TEST(ClaimedIdsTest, ADelegatedCgroupLosesTheIdsOfAnotherOneHoweverShortItsPathIs) {
+  Claims claims({kUser + "/docker/" + kId, "/a/much/longer/path/to/docker/" + kId});
+
+  EXPECT_THAT(claims.take(), ElementsAre(claims.paths[0]));
+
+  EXPECT_THAT(claims.descriptions[0]->identity, IsEmpty());
+  EXPECT_THAT(claims.descriptions[0]->container_id, IsEmpty());
+  EXPECT_EQ(claims.descriptions[1]->container_id, kId);
+  EXPECT_THAT(claims.take(), IsEmpty());  // reported once
+  EXPECT_THAT(Describer{}.describe(claims.paths[0], claims.descriptions[0])->identity, IsEmpty());
+}
+
+TEST(ClaimedIdsTest, OneThatIsNestedLosesThePodThatIsAnothers) {
+  Claims claims({container(kId), "/docker/" + kOtherId + container(std::string(64, 'c'))});
+
+  EXPECT_THAT(claims.take(), ElementsAre(claims.paths[1]));
+}
+
+TEST(ClaimedIdsTest, OfDelegatedOnesTheNearestToTheRootHasTheId) {
+  Claims claims({kUser + "/app.slice/docker/" + kId, kUser + "/docker/" + kId,
+                 kUser + "/docker/" + kId + "/inner"});
+
+  EXPECT_THAT(claims.take(), ElementsAre(claims.paths[0]));
+}
+
+TEST(ClaimedIdsTest, CgroupsThatRootHasNamedKeepTheIdsThatTheyShare) {
+  Claims claims({"/machine.slice/libpod-" + kId + ".scope",
+                 "/machine.slice/libpod-conmon-" + kId + ".scope",
+                 "/machine.slice/libpod-" + kId + ".scope/container"});
+
+  EXPECT_THAT(claims.take(), IsEmpty());
+  EXPECT_EQ(claims.descriptions[1]->container_id, kId);
 }
 
 }  // namespace

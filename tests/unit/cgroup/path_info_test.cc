@@ -49,6 +49,7 @@ std::string text_of(const PathInfo& info) {
     if (!value.empty()) append(std::string(each.label) + '=' + value);
   }
   if (info.is_helper) append("helper");
+  if (info.is_delegated) append("delegated");
   return text;
 }
 
@@ -156,7 +157,7 @@ const std::vector<Layout> kLayouts = {
     {"RequestOfPodman", "/machine.slice:libpod:<A>", "container_id=<A> runtime=podman slice=machine.slice"},
     {"RequestOfNerdctl", "/system.slice:nerdctl:<A>", "container_id=<A> runtime=containerd slice=system.slice"},
     {"RequestWithoutSlice", "/user.slice/user-1000.slice/user@1000.service/:nerdctl:<A>",
-     "container_id=<A> runtime=containerd unit=user@1000.service slice=user-1000.slice uid=1000"},
+     "container_id=<A> runtime=containerd unit=user@1000.service slice=user-1000.slice uid=1000 delegated"},
     {"RequestOfBuildkit", "/system.slice:docker:q1w2e3r4t5y6u7i8o9p0a1s2d", "slice=system.slice"},
 
     // Docker, containerd.
@@ -164,7 +165,7 @@ const std::vector<Layout> kLayouts = {
     {"DockerDirectory", "/docker/<A>", "container_id=<A> runtime=docker"},
     {"DockerParentOfItsOwn", "/ci.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=ci.slice"},
     {"DockerRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-<A>.scope",
-     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=user.slice uid=1000"},
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=user.slice uid=1000 delegated"},
     {"DirectoryOfAContainer", "/actions_job/<A>", "container_id=<A>"},
     {"SubgroupOfContainer", "/docker/<A>/workers/1", "container_id=<A> runtime=docker"},
     {"InitOfContainer", "/docker/<A>/init", "container_id=<A> runtime=docker helper"},
@@ -183,12 +184,12 @@ const std::vector<Layout> kLayouts = {
     {"PodmanMonitor", "/machine.slice/libpod-conmon-<A>.scope",
      "container_id=<A> runtime=podman unit=libpod-conmon-<A>.scope slice=machine.slice helper"},
     {"PodmanRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope/container",
-     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000"},
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000 delegated"},
     {"PodmanPod", "/machine.slice/machine-libpod_pod_<B>.slice", "runtime=podman slice=machine-libpod_pod_<B>.slice"},
     {"PodmanInPod", "/machine.slice/machine-libpod_pod_<B>.slice/libpod-<A>.scope",
      "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=machine-libpod_pod_<B>.slice"},
     {"PodmanInPodRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_<B>.slice/libpod-<A>.scope",
-     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user-libpod_pod_<B>.slice uid=1000"},
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user-libpod_pod_<B>.slice uid=1000 delegated"},
     {"PodmanDirectory", "/libpod_parent/libpod-<A>", "container_id=<A> runtime=podman"},
     {"PodmanPodDirectory", "/libpod_parent/<B>", "runtime=podman"},
     {"PodmanInPodDirectory", "/libpod_parent/<B>/libpod-<A>", "container_id=<A> runtime=podman"},
@@ -196,30 +197,37 @@ const std::vector<Layout> kLayouts = {
     {"PodmanInService", "/system.slice/web.service/libpod-payload-<A>",
      "container_id=<A> runtime=podman unit=web.service slice=system.slice"},
     {"PodmanInUserService", "/user.slice/user-1000.slice/user@1000.service/app.slice/redis.service/libpod-payload-<A>",
-     "container_id=<A> runtime=podman unit=redis.service slice=app.slice uid=1000"},
+     "container_id=<A> runtime=podman unit=redis.service slice=app.slice uid=1000 delegated"},
+
+    {"PodNamedByAUser", "/user.slice/user-1000.slice/user@1000.service/kubepods.slice/kubepods-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> runtime=containerd unit=cri-containerd-<A>.scope slice=kubepods-pod<u_i_d>.slice uid=1000 delegated"},
+    {"PodDirectoryNamedByAUser", "/user.slice/user-1000.slice/user@1000.service/kubepods/burstable/pod<uid>/<A>",
+     "container_id=<A> unit=user@1000.service slice=user-1000.slice uid=1000 delegated"},
+    {"UserInPod", "/kubepods/burstable/pod<uid>/<A>/user.slice/user-1000.slice/user@1000.service",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable unit=user@1000.service slice=user-1000.slice uid=1000"},
 
     // Nested: the inner one is told, and nothing of the outer one.
     {"SystemdInDocker", "/docker/<A>/system.slice/containerd.service",
      "container_id=<A> runtime=docker unit=containerd.service slice=system.slice"},
     {"SystemdInDockerScope", "/system.slice/docker-<A>.scope/init.scope", "container_id=<A> runtime=docker unit=init.scope"},
     {"SystemdInRootlessPodman", "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope/container/system.slice/nginx.service",
-     "container_id=<A> runtime=podman unit=nginx.service slice=system.slice"},
-    {"DockerInDocker", "/docker/<B>/docker/<A>", "container_id=<A> runtime=docker"},
-    {"DockerInDockerScope", "/system.slice/docker-<B>.scope/docker/<A>", "container_id=<A> runtime=docker"},
-    {"DockerInInitOfDocker", "/docker/<B>/init/docker/<A>", "container_id=<A> runtime=docker"},
-    {"DockerInPod", "/kubepods.slice/kubepods-pod<u_i_d>.slice/cri-containerd-<B>.scope/docker/<A>", "container_id=<A> runtime=docker"},
+     "container_id=<A> runtime=podman unit=nginx.service slice=system.slice delegated"},
+    {"DockerInDocker", "/docker/<B>/docker/<A>", "container_id=<A> runtime=docker delegated"},
+    {"DockerInDockerScope", "/system.slice/docker-<B>.scope/docker/<A>", "container_id=<A> runtime=docker delegated"},
+    {"DockerInInitOfDocker", "/docker/<B>/init/docker/<A>", "container_id=<A> runtime=docker delegated"},
+    {"DockerInPod", "/kubepods.slice/kubepods-pod<u_i_d>.slice/cri-containerd-<B>.scope/docker/<A>", "container_id=<A> runtime=docker delegated"},
     {"Kind", "/docker/<B>/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod<u_i_d>.slice/cri-containerd-<A>.scope",
-     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=containerd unit=cri-containerd-<A>.scope slice=kubelet-kubepods-besteffort-pod<u_i_d>.slice"},
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=containerd unit=cri-containerd-<A>.scope slice=kubelet-kubepods-besteffort-pod<u_i_d>.slice delegated"},
     {"KindPod", "/system.slice/docker-<B>.scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod<u_i_d>.slice",
-     "pod_uid=<uid> qos_class=guaranteed slice=kubelet-kubepods-pod<u_i_d>.slice"},
-    {"K3sInDocker", "/docker/<B>/kubepods/burstable/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=burstable"},
-    {"K3sInDockerScope", "/system.slice/docker-<B>.scope/kubepods/besteffort/pod<uid>", "pod_uid=<uid> qos_class=besteffort"},
+     "pod_uid=<uid> qos_class=guaranteed slice=kubelet-kubepods-pod<u_i_d>.slice delegated"},
+    {"K3sInDocker", "/docker/<B>/kubepods/burstable/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=burstable delegated"},
+    {"K3sInDockerScope", "/system.slice/docker-<B>.scope/kubepods/besteffort/pod<uid>", "pod_uid=<uid> qos_class=besteffort delegated"},
     {"KubernetesInPod", "/kubepods/burstable/pod<uid2>/<B>/kubepods/besteffort/pod<uid>/<A>",
-     "container_id=<A> pod_uid=<uid> qos_class=besteffort"},
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort delegated"},
     {"PodmanOfUserInDocker", "/docker/<B>/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope",
-     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000"},
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000 delegated"},
     {"DockerInLxc", "/lxc.payload.build/system.slice/docker-<A>.scope",
-     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice"},
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice delegated"},
 
     // Machines.
     {"Libvirt", "/machine.slice/machine-qemu\\x2d1\\x2dweb\\x2d01.scope",
@@ -263,7 +271,7 @@ const std::vector<Layout> kLayouts = {
      "runtime=lxc unit=session-1.scope slice=user-1000.slice machine=play uid=1000 session=1"},
     {"LxcNamedLikeAnother", "/lxc/docker", "runtime=lxc machine=docker"},
     {"LxdProject", "/lxc.payload.staging_web01/init.scope", "runtime=lxc unit=init.scope machine=staging_web01"},
-    {"LxcInLxc", "/lxc.payload.outer/lxc.payload.inner", "runtime=lxc machine=inner"},
+    {"LxcInLxc", "/lxc.payload.outer/lxc.payload.inner", "runtime=lxc machine=inner delegated"},
 
     // Batch.
     {"SlurmJob", "/system.slice/slurmstepd.scope/job_3385",
@@ -281,7 +289,7 @@ const std::vector<Layout> kLayouts = {
      "container_id=<A> runtime=docker unit=slurmstepd.scope slice=system.slice slurm_job=981"},
     {"DirectoryOfAContainerInSlurmJob", "/slurm/uid_1000/job_7/step_0/task_0/<A>",
      "container_id=<A> uid=1000 slurm_job=7 slurm_step=0"},
-    {"SlurmInDocker", "/docker/<B>/slurm/uid_1000/job_123", "runtime=slurm uid=1000 slurm_job=123"},
+    {"SlurmInDocker", "/docker/<B>/slurm/uid_1000/job_123", "runtime=slurm uid=1000 slurm_job=123 delegated"},
     {"EcsTask", "/ecs/<task>", "ecs_task=<task>"},
     {"Ecs", "/ecs/<task>/<A>", "container_id=<A> runtime=docker ecs_task=<task>"},
     {"EcsWithCluster", "/ecs/prod-web/<task>/<A>", "container_id=<A> runtime=docker ecs_task=<task>"},
@@ -428,9 +436,10 @@ TEST(PathInfoTest, IsTheSameInsideOfAContainer) {
   const std::string outer = expand("/system.slice/docker-<B>.scope");
   for (const Layout& layout : kLayouts) {
     const std::string path = expand(layout.path);
-    if (has_workload(parse_path(path))) {
-      EXPECT_EQ(parsed(outer + path), parsed(path)) << path;
-    }
+    PathInfo alone = parse_path(path);
+    if (!has_workload(alone)) continue;
+    alone.is_delegated = true;
+    EXPECT_EQ(parsed(outer + path), text_of(alone)) << path;
   }
 }
 
@@ -503,7 +512,9 @@ RC_GTEST_PROP(PathInfoProperty, AnOuterContainerIsForgottenOrKept, ()) {
 
   const PathInfo nested = parse_path("/docker/" + outer + "/below/" + path);
 
-  const PathInfo alone = parse_path(path);
+  PathInfo alone = parse_path(path);
+  RC_ASSERT(nested.is_delegated || nested.container_id == outer || !has_workload(alone));
+  alone.is_delegated = nested.is_delegated;
   RC_ASSERT(nested == alone || (nested.container_id == outer && !has_workload(alone)));
 }
 
