@@ -18,7 +18,8 @@ struct EventIdentity {
   std::string help;  ///< one sentence with its full stop
   std::string cpu_help = {};  ///< of scope cpu, if the event means something else there; else empty
   std::vector<std::pair<std::string, std::string>> labels;  ///< in addition to those of its place
-  bool is_uncore = false;  ///< counted by a part of the package, and not by a CPU
+  bool is_uncore = false;           ///< counted by a part of the package, and not by a CPU
+  bool is_of_another_task = false;  ///< counted while the task that it belongs to is not current
 
   bool operator==(const EventIdentity&) const = default;
 };

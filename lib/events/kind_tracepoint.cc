@@ -1,5 +1,7 @@
 #include <linux/perf_event.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "events/event_names.h"
@@ -42,6 +44,21 @@ std::string spell(const ParsedEvent& event) {
 
 std::string help_of(const std::string& name) { return "Hits of the tracepoint " + name + "."; }
 
+/// The tracepoints of the scheduler (include/trace/events/sched.h) whose counts are nanoseconds.
+/// Only the first belongs to the task that runs; the others are counted for a task that waits, or
+/// is about to run.
+constexpr std::string_view kTimes[] = {"sched:sched_stat_runtime", "sched:sched_stat_wait",
+                                       "sched:sched_stat_sleep", "sched:sched_stat_blocked",
+                                       "sched:sched_stat_iowait"};
+
+void describe_time(std::string_view name, EventIdentity& identity) {
+  if (std::find(std::begin(kTimes), std::end(kTimes), name) == std::end(kTimes)) return;
+  identity.unit = Unit::kSeconds;
+  identity.scale = 1e-9;
+  identity.help = "Time that the tracepoint " + std::string(name) + " reports.";
+  identity.is_of_another_task = name != kTimes[0];
+}
+
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& tracepoint = std::get<Tracepoint>(event.kind);
   const auto attributes = tracepoint_on(machine.roots, tracepoint.system, tracepoint.name);
@@ -49,6 +66,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const std::string name = name_of(tracepoint);
   auto resolved = counted_by_kernel(metric_word(name), help_of(name), *attributes);
   resolved.front().modifiers = ModifierSupport::kTracepoint;
+  describe_time(name, resolved.front().spec.identity);
   return resolved;
 }
 

@@ -271,6 +271,12 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
                   "write scope: cpu"}};
   }
   if (machine_.counts_tasks) return {};  // publishes no series
+  if (identity.is_of_another_task && group.cgroup_scope) {
+    return {Error{0,
+                  "'" + identity.name + "' is counted while another task runs than the one that " +
+                      "it belongs to: the cgroup would be the wrong one",
+                  "write scope: cpu"}};
+  }
   std::vector<Error> errors;
   for (const auto& [scope, is_counted] :
        {std::pair{Scope::kCpu, group.cpu_scope}, {Scope::kCgroup, group.cgroup_scope}}) {

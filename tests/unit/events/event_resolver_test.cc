@@ -144,8 +144,7 @@ std::string lines_of(const EventResolver& resolver, const std::string& begin,
   for (const EventSpec& spec : *resolved) {
     for (const auto& [pmu, attributes] : spec.instances) {
       lines += begin + (pmu.empty() ? "-" : pmu) + " | " + std::to_string(attributes.type) + " | " +
-               words_of(attributes) + breakpoint_of(attributes) +
-               probe_of(attributes) +
+               words_of(attributes) + breakpoint_of(attributes) + probe_of(attributes) +
                flags_of(attributes) + " | " + unit_of(spec.identity) + " | " +
                metric_of(spec.identity) + " | " + cpus_of(resolver.pmus(), pmu) +
                (spec.identity.is_uncore ? " uncore" : "") + "\n";
@@ -353,6 +352,15 @@ TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeaves) {
     EXPECT_EQ(identity.name, row.name);
     EXPECT_EQ(identity.help, row.help);
   }
+}
+
+TEST(EventResolverTest, TracepointsThatCountNanosecondsAreSeconds) {
+  const EventIdentity wait = resolved_on("intel_client", "sched:sched_stat_wait").identity;
+
+  EXPECT_EQ(wait.unit, Unit::kSeconds);
+  EXPECT_EQ(wait.scale, 1e-9);
+  EXPECT_EQ(wait.help, "Time that the tracepoint sched:sched_stat_wait reports.");
+  EXPECT_EQ(resolved_on("intel_client", "sched:sched_switch").identity.unit, Unit::kEvents);
 }
 
 TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeavesThatX86Ignores) {

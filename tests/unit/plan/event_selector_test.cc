@@ -377,6 +377,20 @@ TEST(EventSelectorTest, CountsNoUncoreEventByCgroup) {
   }
 }
 
+TEST(EventSelectorTest, CountsTimeThatBelongsToAnotherTaskThanTheCurrentOneOnCpusOnly) {
+  const auto planned = [](const std::string& event, const std::string& scope) {
+    return plan_on("intel_client",
+                   "  - {name: waiting, events: ['" + event + "'], scope: " + scope + "}");
+  };
+
+  EXPECT_THAT(errors_of(planned("sched:sched_stat_wait", "[cpu, cgroup]")),
+              ElementsAre("c.yaml:2:30: groups[0].events[0]: 'sched:sched_stat_wait' is counted "
+                          "while another task runs than the one that it belongs to: the cgroup "
+                          "would be the wrong one. Remedy: write scope: cpu"));
+  EXPECT_THAT(errors_of(planned("sched:sched_stat_wait", "cpu")), IsEmpty());
+  EXPECT_THAT(errors_of(planned("sched:sched_stat_runtime", "cgroup")), IsEmpty());
+}
+
 TEST(EventSelectorTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
   const auto plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
 
