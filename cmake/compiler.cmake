@@ -17,6 +17,9 @@ if(PEX_SANITIZERS)
     # It looks at objects through a pipe, and takes them all for bad where no descriptor is left, which
     # the tests of that bring about.
     add_compile_options(-fno-sanitize=vptr)
+    # A sixth of the time of a compiler. Address finds a null pointer as well, and the fuzzers, which
+    # are no debug build, find misaligned bytes of others.
+    add_compile_options("$<$<CONFIG:Debug>:-fno-sanitize=null,alignment>")
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # With sanitizers g++ takes members of optionals for uninitialized (GCC manual,
@@ -63,9 +66,10 @@ if(PEX_HARDENING AND NOT PEX_SANITIZERS)
 endif()
 
 # Fast repeat builds where ccache is present; nothing depends on it. It remembers files by their paths
-# below this tree and whatever the locale: the image finds what was compiled for the tests.
+# below this tree and whatever the locale: the image finds what was compiled for the tests. It takes
+# the files included from what the compiler reports, instead of preprocessing each file once more.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
                                   CCACHE_SLOPPINESS=locale,pch_defines,time_macros ${CCACHE})
 endif()

@@ -39,8 +39,8 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "default", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "pause", "stat",
-                 "changes", "records", "control_page", "no_pmu"]
+LONGEST_FIRST = ["churn", "default", "rates", "switches", "sources", "exact", "turns", "rotation", "hotplug",
+                 "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -771,7 +771,7 @@ class TurnsChecks(AnyRun, EvidenceChecks):
 
 
 class MultiplexingTest(TurnsChecks, MachineTest):
-    boot = NothingTakesTurnsTest.boot
+    boot = Boot("turns", "6.1")
     CONFIG = "multiplex"
     WHAT = "5 groups take turns"
     GROUPS = ("g1", "g2", "g3", "g4", "g5")
@@ -784,7 +784,7 @@ class ReferenceTest(TurnsChecks, MachineTest):
     """QEMU's cycles are those of a clock that also ticks while the CPU is idle: as a reference they say
     just what time says. That they do no harm is all that can be seen here."""
 
-    boot = NothingTakesTurnsTest.boot
+    boot = MultiplexingTest.boot
     CONFIG = "reference"
     WHAT = "3 groups take turns, 2 by reference"
     GROUPS = ("x1", "x2", "t3")

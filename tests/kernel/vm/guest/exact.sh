@@ -2,8 +2,7 @@
 # shellcheck source=/dev/null
 . /guest/lib.sh
 
-# One CPU, on which QEMU counts every instruction exactly; nothing takes turns. Then several groups
-# take turns.
+# One CPU, on which QEMU counts every instruction exactly; nothing takes turns.
 
 new_cgroup busy
 new_cgroup other
@@ -35,7 +34,7 @@ end_work whole
 
 # perf(1) counts the same round. Its counters take the place of the truth. It is told when to begin
 # and to end, so that neither its start nor our waiting is in its counts.
-start_work judged busy 0 - loop 1200000000
+start_work judged busy 0 - loop 600000000
 mkfifo /run/control /run/answer
 
 tell_perf() {  # enable|disable
@@ -63,17 +62,3 @@ judge perf-cgroup -a -e instructions,instructions:u --for-each-cgroup busy
 judge perf-cpu -a -e instructions,instructions:u
 end_work judged
 stop_daemon
-
-# More than fits, at first scaled up by time, then by a reference.
-start_work everything other 0 cpu/instructions spin
-for config in multiplex reference; do
-  start_daemon $config
-  mark $config-start
-  go_on everything
-  scrape_after_polls $config-steady-1 3
-  scrape_after_polls $config-steady-2 10
-  halt everything
-  mark $config-end
-  stop_daemon
-done
-end_work everything

@@ -14,7 +14,7 @@ for burst in 300 2000 20000; do
   mark rates-$burst-0
   go_on many
   go_on few
-  sleep 10
+  sleep 5
   halt many
   halt few
   mark rates-$burst-1
