@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string_view>
+#include <vector>
 
 #include "host/roots.h"
 
@@ -17,6 +18,8 @@ struct CpuPlace {
   int package = 0;  ///< one socket
   int numa_node = 0;
   int cluster = -1;  ///< cores that share a cache or a clock; -1: unknown
+  /// The CPUs of its core that were online when it was read, itself included; empty: unknown.
+  std::vector<int> threads = {};
 
   bool operator==(const CpuPlace&) const = default;
 };
@@ -38,9 +41,10 @@ inline constexpr CpuPlacePart kCpuPlaceParts[] = {
 /// keep it.
 CpuPlace read_cpu_place(const HostRoots& roots, int cpu);
 
-/// `places` are those of a machine, as they were read. Where the numbers of cores restart in each
-/// cluster (Arm and RISC-V that boot by a device tree: parse_cluster() in
-/// drivers/base/arch_topology.c), each core gets the number of its first CPU.
+/// `places` are those of a machine, as they were read. Where several cores of a die have the same
+/// number, each core gets the number of its first CPU: numbers restart in each cluster of Arm and
+/// RISC-V that boot by a device tree (parse_cluster() in drivers/base/arch_topology.c), in each node
+/// of an AMD package, in each book of IBM Z; and guests have one number for all.
 void separate_cores(std::map<int, CpuPlace>& places);
 
 }  // namespace pex::host

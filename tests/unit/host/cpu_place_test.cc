@@ -72,6 +72,27 @@ TEST(SeparateCoresTest, NumbersCoresByTheirFirstCpuWhereEachClusterStartsAgain) 
   EXPECT_EQ(cores, (std::vector{0, 1, 4, 4, 6}));
 }
 
+TEST(SeparateCoresTest, CpusOfOneNumberAreOneCoreOnlyIfTheyAreThreadsOfIt) {
+  std::map<int, CpuPlace> places;
+  places[0] = {.cpu = 0, .core = 5, .threads = {0, 2}};
+  places[1] = {.cpu = 1, .core = 5, .threads = {1}};  // while CPU 3 was offline
+  places[2] = {.cpu = 2, .core = 5, .threads = {0, 2}};
+  places[3] = {.cpu = 3, .core = 5, .threads = {1, 3}};
+
+  separate_cores(places);
+
+  std::vector<int> cores;
+  for (const auto& [cpu, place] : places) cores.push_back(place.core);
+  EXPECT_EQ(cores, (std::vector{0, 1, 0, 1}));
+}
+
+TEST(CpuPlaceTest, HasTheThreadsOfItsCore) {
+  const test::TempTree tree{
+      {"sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,65-66\n"}};
+
+  EXPECT_EQ(read_cpu_place(below(tree.path("sys")), 1).threads, (std::vector{1, 65, 66}));
+}
+
 TEST(SeparateCoresTest, KeepsNumbersThatAreUniqueInADie) {
   std::map<int, CpuPlace> places;
   places[0] = {.cpu = 0, .core = 3, .cluster = 0};
