@@ -122,7 +122,7 @@ void RecordCheck::begin(SwitchRecording& recording, Target target) {
   counting_->path = cgroup->path;
   counting_->handle = *handle;
   counting_->group = &group;
-  counting_->dropped = recording.attribution().dropped(SwitchRecording::kBase);
+  counting_->imperfect = recording.attribution().imperfect(SwitchRecording::kBase);
   counting_->at = descriptors_->now();
   std::optional<CheckedInterval> totals = read_both(recording);
   if (!totals) return inconclusive();
@@ -157,7 +157,7 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
   const std::optional<std::string> difference =
       find_difference(*interval, counting_->group->events);
   const bool is_whole =
-      recording.attribution().dropped(SwitchRecording::kBase) == counting_->dropped;
+      recording.attribution().imperfect(SwitchRecording::kBase) == counting_->imperfect;
   if (difference && !is_whole) {
     inconclusive();
     return {};

@@ -89,7 +89,7 @@ class RecordCheck {
     std::string path;
     CounterSource::Handle handle = 0;
     const GroupPlan* group = nullptr;
-    std::uint64_t dropped = 0;      ///< intervals that were not whole, when it began
+    std::uint64_t imperfect = 0;    ///< intervals of the base, when it began
     std::chrono::nanoseconds at{};  ///< when it began
     CheckedInterval begin;          ///< the totals then
   };

@@ -275,8 +275,10 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
                 .group = *group,
                 .events = events.size()};
   opened.since = now();
-  if (!recording_->is_paused(*group)) opened.dropped = recording_->attribution().dropped(*group);
-  opened.off_pmu = recording_->off_pmu(*group);
+  if (!recording_->is_paused(*group)) {
+    opened.imperfect = recording_->attribution().imperfect(*group);
+  }
+  opened.waited = recording_->waited(*group);
   if (cgroup) {
     opened.target = recording_->sums().open(cgroup, *group);
   } else {
@@ -368,26 +370,28 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
 }
 
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of
-/// the group. So its own times running are not taken if it was not off the PMU since the last read
-/// and nothing was dropped, at least not of this cgroup; unless they are more, as some are decided
-/// late. While a group is off the PMU it writes no record: the times of the whole CPU show that,
-/// unless it is paused, when they stand still too.
+/// the group; and before Linux 6.2 the clock of hardware events stands still while the kernel
+/// switches them. So its own times running are not taken if it had the PMU in all intervals since
+/// the last read, at least in those of this cgroup; unless they are more, as some are decided late.
+/// While a group is off the PMU it writes no record: the times of the whole CPU show that, unless
+/// it is paused, when they stand still too.
 void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   recording_->sums().read(opened.target, opened.group, reading);
-  const std::uint64_t dropped = recording_->attribution().dropped(opened.group);
-  const nanoseconds off_pmu = recording_->off_pmu(opened.group);
+  const std::uint64_t imperfect = recording_->attribution().imperfect(opened.group);
+  const nanoseconds waited = recording_->waited(opened.group);
   const nanoseconds enabled = reading.time_enabled - opened.enabled;
   nanoseconds running =
       reading.time_running - std::exchange(opened.counted_for, reading.time_running);
-  const bool had_the_pmu = !recording_->is_paused(opened.group) &&
-                           off_pmu - opened.off_pmu <= SwitchAttribution::kMaxOffPmu;
-  const bool is_whole = dropped == opened.dropped ||
-                        (opened.dropped && enabled - running <= enabled / kOffsetsAreOneOf);
-  if (had_the_pmu && is_whole) running = std::max(running, enabled);
+  const bool has_the_pmu =
+      !recording_->is_paused(opened.group) && waited == opened.waited &&
+      recording_->off_pmu_since_record(opened.group) <= SwitchAttribution::kMaxOffPmu;
+  const bool had_the_pmu = imperfect == opened.imperfect ||
+                           (opened.imperfect && enabled - running <= enabled / kOffsetsAreOneOf);
+  if (has_the_pmu && had_the_pmu) running = std::max(running, enabled);
   reading.time_running = std::min(opened.running + running, reading.time_enabled);
   note_busy(opened, enabled);
-  opened.dropped = dropped;
-  opened.off_pmu = off_pmu;
+  opened.imperfect = imperfect;
+  opened.waited = waited;
   opened.enabled = reading.time_enabled;
   opened.running = reading.time_running;
 }

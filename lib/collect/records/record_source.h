@@ -131,8 +131,8 @@ class RecordSource final : public CounterSource {
     /// kRecordedCpu: what the group had counted before it was opened.
     std::shared_ptr<const perf::GroupReading> before = {};
     // kRecordedCgroup: of the group, and of what was read, at the last read, or when it was opened.
-    std::optional<std::uint64_t> dropped = {};  ///< intervals; nothing: the group was paused
-    std::chrono::nanoseconds off_pmu{};
+    std::optional<std::uint64_t> imperfect = {};  ///< intervals; nothing: the group was paused
+    std::chrono::nanoseconds waited{};            ///< for its turn
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
     std::chrono::nanoseconds counted_for{};  ///< the time running by the group's own records

@@ -113,6 +113,7 @@ void SwitchAttribution::await_base(std::size_t group, std::uint64_t cgroup) {
 }
 
 void SwitchAttribution::decide_later(Group& group, const Interval& interval) {
+  ++group.imperfect;
   group.has_undecided = true;
   group.undecided = interval;
   group.undecided_counts.assign(increments_.begin(), increments_.end());
@@ -153,7 +154,7 @@ void SwitchAttribution::loss(std::uint64_t records) {
 void SwitchAttribution::interrupt(std::size_t group) {
   if (group >= groups_.size() || !groups_[group]) return;
   groups_[group]->has_loss = true;
-  ++groups_[group]->dropped;  // at once: while it is stopped there is no record
+  ++groups_[group]->imperfect;  // at once: while it is stopped there is no record
 }
 
 void SwitchAttribution::resume(std::size_t group) {
@@ -214,6 +215,7 @@ void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {
     drop(*of, interval);
   } else {
+    if (!interval.had_the_pmu()) ++of->imperfect;
     add(group, values.cgroup, interval, increments_);
   }
 }
@@ -232,7 +234,7 @@ void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Inter
 
 void SwitchAttribution::drop(Group& group, const Interval& interval) {
   ++statistics_.dropped;
-  ++group.dropped;
+  ++group.imperfect;
   statistics_.dropped_time = saturating_sum(statistics_.dropped_time, interval.enabled);
   if (!group.is_base) return;
   statistics_.time = saturating_sum(statistics_.time, interval.enabled);

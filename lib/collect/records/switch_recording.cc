@@ -276,7 +276,7 @@ std::vector<GroupTurns::Member> SwitchRecording::members_of_turns() const {
   for (std::size_t number = 1; number < groups_.size(); ++number) {
     const Group& group = groups_[number];
     if (!group.takes_turns()) continue;
-    members.push_back({number, !group.waits_since, off_pmu(number) - group.waited_when_read});
+    members.push_back({number, !group.waits_since, off_pmu(number)});
   }
   return members;
 }

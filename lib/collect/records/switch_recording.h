@@ -87,11 +87,13 @@ class SwitchRecording {
   const perf::GroupReading& last_reading_of_cpu(std::size_t group) const {
     return groups_[group].reading;
   }
-  /// For how long the group has been off the PMU, on the whole CPU, since it was opened: also while
-  /// others had their turns.
-  std::chrono::nanoseconds off_pmu(std::size_t group) const {
-    const perf::GroupReading& reading = groups_[group].reading;
-    return reading.time_enabled - reading.time_running;
+  /// For how long others have had their turns, since the group was opened.
+  std::chrono::nanoseconds waited(std::size_t group) const {
+    return groups_[group].waited_when_read;
+  }
+  /// For how long the group has been off the PMU since its last record, up to the last poll.
+  std::chrono::nanoseconds off_pmu_since_record(std::size_t group) const {
+    return off_pmu(group) - attribution_.off_pmu(group);
   }
 
   /// The group of a plan that is the base; null: it has no events.
@@ -165,6 +167,11 @@ class SwitchRecording {
   void stop(std::size_t number);
   void start(std::size_t number);
   void end_waiting(Group& group) const;
+  /// On the whole CPU, since it was opened, while it had its turns.
+  std::chrono::nanoseconds off_pmu(std::size_t group) const {
+    const perf::GroupReading& reading = groups_[group].reading;
+    return reading.time_enabled - waited(group) - reading.time_running;
+  }
   std::chrono::nanoseconds base_time() const { return groups_.front().reading.time_enabled; }
   std::chrono::nanoseconds waiting_time(const Group& group) const;
   bool is_on_its_cpu() const;

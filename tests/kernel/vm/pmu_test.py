@@ -1671,6 +1671,7 @@ for _kernel, _is_right in (("5.10", True), ("6.16", False), ("6.18", False), ("7
     on_kernel(HotplugByRecordsTest, _kernel)
     if _kernel != "6.18":
         on_kernel(DefaultConfigurationChecks, _kernel, boot=Boot("default", _kernel, cpus=2))
+on_kernel(SourcesChecks, "5.10", boot=Boot("sources", "5.10", source="records"))  # clocks of PMUs stand still
 on_kernel(ChangesByRecordsTest, "6.16")  # a reload without rights cannot try the clock again
 
 

@@ -575,6 +575,44 @@ TEST_F(RecordSourceTest, AGroupIsExactAgainAfterAnIntervalThatWasDropped) {
   EXPECT_EQ(after_a_drop_of_another.running, 3ms);
 }
 
+/// As that of Linux before 6.2 does, while the kernel takes all groups of a CPU off and on again.
+TEST_F(RecordSourceTest, AGroupWhoseClockStandsStillAtEachSwitchHadThePmuUnlessItIsOffItNow) {
+  plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  nanoseconds off{};
+  const std::size_t core = leaders().at(1);
+  const auto change = events().change_reading;
+  events().change_reading = [&](std::size_t event, Words& words) {
+    const int result = change(event, words);
+    if (event == core) words.at(2) -= static_cast<std::uint64_t>(off.count());
+    return result;
+  };
+  const auto turn_of_both = [&](std::uint64_t switches) {
+    turn(kA, 0, 10);
+    off += 60us;
+    const auto time = static_cast<std::uint64_t>(enabled_.count());
+    ring().write(test::record_of(
+        PERF_RECORD_SAMPLE,
+        Words{2, time, time - static_cast<std::uint64_t>(off.count()), switches, 7, kA}));
+  };
+  for (std::uint64_t switches = 1; switches <= 20; ++switches) turn_of_both(switches);
+  poll();
+  const GroupTimes on = cycle_->cgroup_groups(0)[1].totals().times();
+
+  turn_of_both(21);
+  turn(kA, 0, 10);
+  off += 1ms;
+  poll();
+  const GroupTimes taken_off = cycle_->cgroup_groups(0)[1].totals().times();
+
+  EXPECT_EQ(on.enabled, 20ms);
+  EXPECT_EQ(on.running, 20ms);
+  EXPECT_EQ(taken_off.enabled - on.enabled, 2ms);
+  EXPECT_EQ(taken_off.running - on.running, 940us);
+}
+
 TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));

@@ -150,7 +150,7 @@ TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDec
   GroupTotalsOfKernel other;
   run(1, 1ms, 10);
   other.pass(1ms, 10);
-  other.enabled += 21us;
+  other.enabled += SwitchAttribution::kMaxOffPmu + 1us;
   ++other.switches;
   attribution.record(kOther, other.values(1));
 
@@ -699,7 +699,7 @@ TEST_F(MovedTaskTest, ALossBeforeAMoveIsNotTakenForTimeOfMoves) {
 TEST_F(MovedTaskTest, TheIntervalOfAnotherGroupIsNotWhole) {
   for (const bool is_base_first : {true, false}) {
     SCOPED_TRACE(is_base_first);
-    const std::uint64_t dropped = attribution.dropped(kOther);
+    const std::uint64_t dropped = attribution.imperfect(kOther);
     const std::uint64_t before = count(3, kOther);
     pass(1ms);
     leave_both(1, is_base_first);
@@ -712,7 +712,7 @@ TEST_F(MovedTaskTest, TheIntervalOfAnotherGroupIsNotWhole) {
 
     EXPECT_EQ(count(2, kOther), 0U);
     EXPECT_EQ(count(3, kOther), before + 1);
-    EXPECT_EQ(attribution.dropped(kOther), dropped + 1);
+    EXPECT_EQ(attribution.imperfect(kOther), dropped + 1);
   }
   EXPECT_EQ(count(2), 2U) << "of the base it is";
 }
