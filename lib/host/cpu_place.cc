@@ -4,6 +4,7 @@
 #include <climits>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -50,15 +51,55 @@ std::optional<int> numa_node_of(const std::string& cpu_folder) {
   return {};
 }
 
-bool has(const std::vector<int>& cpus, int cpu) {
-  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
-}
+/// The CPUs of a machine, core by core.
+class Cores {
+ public:
+  using Threads = std::vector<CpuPlace*>;
 
-/// Of two with the same numbers. One that was read while the other was offline does not list it.
-bool are_of_one_core(const CpuPlace& a, const CpuPlace& b) {
-  const bool is_unknown = a.threads.empty() || b.threads.empty();
-  return a.cluster == b.cluster && (is_unknown || has(a.threads, b.cpu) || has(b.threads, a.cpu));
-}
+  void add(CpuPlace& place) {
+    const std::size_t core = core_of(place);
+    cores_.resize(std::max(cores_.size(), core + 1));
+    cores_[core].push_back(&place);
+    by_cpu_[place.cpu] = core;
+    for (const int thread : place.threads) by_cpu_.emplace(thread, core);
+    by_numbers_.emplace(numbers_of(place), core);
+  }
+  /// Whether the numbers of each one are its own, and those of all its threads.
+  bool have_numbers() const {
+    std::set<Numbers> seen;
+    return std::all_of(cores_.begin(), cores_.end(), [&](const Threads& core) {
+      const Numbers own = numbers_of(*core.front());
+      const auto [package, die, number, cluster] = own;
+      return std::all_of(core.begin(), core.end(),
+                         [&](const CpuPlace* thread) { return numbers_of(*thread) == own; }) &&
+             seen.insert({package, die, number, 0}).second;
+    });
+  }
+  const std::vector<Threads>& all() const { return cores_; }
+
+ private:
+  using Numbers = std::tuple<int, int, int, int>;  // package, die, core, cluster
+
+  static Numbers numbers_of(const CpuPlace& place) {
+    return {place.package, place.die, place.core, place.cluster};
+  }
+  /// By its threads, of which one that was read while the other was offline does not list it; or by
+  /// its numbers where threads are not known.
+  std::size_t core_of(const CpuPlace& place) const {
+    if (const auto listed = by_cpu_.find(place.cpu); listed != by_cpu_.end()) return listed->second;
+    for (const int thread : place.threads) {
+      if (const auto known = by_cpu_.find(thread); known != by_cpu_.end()) return known->second;
+    }
+    const auto same = by_numbers_.find(numbers_of(place));
+    const bool is_same = same != by_numbers_.end() &&
+                         (place.threads.empty() || cores_[same->second].front()->threads.empty());
+    return is_same ? same->second : cores_.size();
+  }
+
+  std::vector<Threads> cores_;
+  std::map<int, std::size_t> by_cpu_;  ///< also of CPUs that are listed as threads
+  std::map<Numbers, std::size_t> by_numbers_;
+};
 
 }  // namespace
 
@@ -75,24 +116,11 @@ CpuPlace read_cpu_place(const HostRoots& roots, int cpu) {
 }
 
 void separate_cores(std::map<int, CpuPlace>& places) {
-  using Threads = std::vector<CpuPlace*>;
-  std::map<std::tuple<int, int, int>, std::vector<Threads>> cores;  // by package, die and number
-  for (auto& [cpu, of] : places) {
-    CpuPlace& place = of;
-    std::vector<Threads>& alike = cores[{place.package, place.die, place.core}];
-    const auto own = std::find_if(alike.begin(), alike.end(), [&](const Threads& core) {
-      return std::any_of(core.begin(), core.end(),
-                         [&](const CpuPlace* thread) { return are_of_one_core(*thread, place); });
-    });
-    (own == alike.end() ? alike.emplace_back() : *own).push_back(&place);
-  }
-  const bool are_separate = std::all_of(cores.begin(), cores.end(),
-                                        [](const auto& alike) { return alike.second.size() == 1; });
-  if (are_separate) return;
-  for (const auto& [number, alike] : cores) {
-    for (const Threads& core : alike) {
-      for (CpuPlace* const thread : core) thread->core = core.front()->cpu;
-    }
+  Cores cores;
+  for (auto& [cpu, place] : places) cores.add(place);
+  if (cores.have_numbers()) return;
+  for (const Cores::Threads& core : cores.all()) {
+    for (CpuPlace* const thread : core) thread->core = core.front()->cpu;
   }
 }
 

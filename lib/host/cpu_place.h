@@ -41,10 +41,12 @@ inline constexpr CpuPlacePart kCpuPlaceParts[] = {
 /// keep it.
 CpuPlace read_cpu_place(const HostRoots& roots, int cpu);
 
-/// `places` are those of a machine, as they were read. Where several cores of a die have the same
-/// number, each core gets the number of its first CPU: numbers restart in each cluster of Arm and
-/// RISC-V that boot by a device tree (parse_cluster() in drivers/base/arch_topology.c), in each node
-/// of an AMD package, in each book of IBM Z; and guests have one number for all.
+/// `places` are those of a machine, as they were read. Which CPUs are threads of one core is what
+/// their `threads` say, else that they have the same numbers. Where numbers say otherwise, each
+/// core gets the number of its first CPU: they restart in each cluster of Arm and RISC-V that boot
+/// by a device tree (parse_cluster() in drivers/base/arch_topology.c), in each node of an AMD
+/// package, in each book of IBM Z; guests can have one number for all; and the cores of an AMD
+/// module have two.
 void separate_cores(std::map<int, CpuPlace>& places);
 
 }  // namespace pex::host

@@ -86,6 +86,19 @@ TEST(SeparateCoresTest, CpusOfOneNumberAreOneCoreOnlyIfTheyAreThreadsOfIt) {
   EXPECT_EQ(cores, (std::vector{0, 1, 0, 1}));
 }
 
+TEST(SeparateCoresTest, ThreadsOfOneCoreHaveOneNumberWhateverTheirNumbersAre) {
+  std::map<int, CpuPlace> places;
+  for (const int cpu : {0, 1, 2, 3}) {
+    places[cpu] = {.cpu = cpu, .core = cpu, .threads = {cpu / 2 * 2, cpu / 2 * 2 + 1}};
+  }
+
+  separate_cores(places);
+
+  std::vector<int> cores;
+  for (const auto& [cpu, place] : places) cores.push_back(place.core);
+  EXPECT_EQ(cores, (std::vector{0, 0, 2, 2}));
+}
+
 TEST(CpuPlaceTest, HasTheThreadsOfItsCore) {
   const test::TempTree tree{
       {"sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,65-66\n"}};
