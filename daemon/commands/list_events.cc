@@ -186,7 +186,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
   const Result<events::EventResolver> resolver = events::EventResolver::create(options.roots);
   if (!resolver) return failed(log, resolver.error());
 
-  const plan::ProbeCpus cpus{resolver->pmus(), *online};
+  const plan::ProbeCpus cpus{*resolver, *online};
   std::vector<Line> lines;
   const std::vector<events::ListedEvent> all = events::list_events(*resolver);
   for (const events::ListedEvent& event : all) {

@@ -67,7 +67,7 @@ std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
 Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   constexpr const char* kSubject = "free counters";
   const std::vector<int> excluded = plan::without(*here.online, here.cpus);
-  const plan::ProbeCpus probe_cpus{here.resolver->pmus(), here.cpus, excluded};
+  const plan::ProbeCpus probe_cpus{*here.resolver, here.cpus, excluded};
   if (probe_cpus.leave_out(pmu.name, {})) {
     return unknown(kSubject, pmu.name + ": not known, because all its CPUs are excluded");
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "events/pmu.h"
+#include "events/pmu_readers.h"
 
 namespace pex::collect {
 
@@ -77,23 +78,26 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
     const bool is_left_out = std::binary_search(left_out_.begin(), left_out_.end(), cpu);
     (is_left_out ? left_out : counted).push_back(cpu);
   }
-  std::map<std::string, std::vector<int>> pmus = current_->pmus;
+  std::map<std::string, std::vector<int>> named = named_;
   for (const std::string& pmu : pmus_) {
     Result<std::vector<int>> cpus = events::read_pmu_cpus(roots_, pmu);
     if (cpus) {
-      pmus[pmu] = std::move(*cpus);
+      named[pmu] = std::move(*cpus);
     } else {
       failures.push_back(cpus.error());
     }
   }
-  if (counted == current_->online && left_out == current_->left_out && pmus == current_->pmus) {
+  if (counted == current_->online && left_out == current_->left_out && named == named_) {
     return current_;
   }
+  named_ = std::move(named);
 
   auto next = std::make_shared<MachineCpus>(*current_);
   next->online = std::move(counted);
   next->left_out = std::move(left_out);
-  next->pmus = std::move(pmus);
+  for (const auto& [pmu, cpus] : named_) {
+    next->pmus[pmu] = events::readers_of(roots_, pmu, cpus, next->online, left_out_);
+  }
   for (const int cpu : next->online) {
     if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);
   }

@@ -16,10 +16,11 @@ namespace pex::collect {
 
 /// The CPUs of the machine at the time of one poll. Immutable.
 struct MachineCpus {
-  std::vector<int> online;                       ///< without those that are left out; rising
-  std::map<std::string, std::vector<int>> pmus;  ///< the CPUs of each requested PMU, rising
-  std::map<int, host::CpuPlace> places;          ///< of every CPU that was ever online
-  std::vector<int> left_out = {};  ///< online, but left out by the configuration; rising
+  std::vector<int> online;  ///< without those that are left out; rising
+  /// Of each requested PMU the CPUs on which it is counted (events::readers_of()), rising.
+  std::map<std::string, std::vector<int>> pmus;
+  std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
+  std::vector<int> left_out = {};        ///< online, but left out by the configuration; rising
 
   bool is_online(int cpu) const;
   /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a
@@ -55,6 +56,7 @@ class CpuTracker {
   std::vector<std::string> pmus_;
   std::vector<int> left_out_;
   std::shared_ptr<const std::vector<int>> listed_;  ///< online, when they were last read
+  std::map<std::string, std::vector<int>> named_;   ///< the CPUs of PMUs, as the kernel names them
   std::map<int, host::CpuPlace> places_;            ///< as they were read
   std::shared_ptr<const MachineCpus> current_;
 };

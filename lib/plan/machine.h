@@ -22,7 +22,7 @@ struct Machine {
   perf::PerfKernel& kernel;
   std::vector<int> online_cpus;    ///< rising, at least one that is not left out
   LeftOutCpus left_out_cpus = {};  ///< nothing is counted or tried on them
-  ProbeCpus probe_cpus = {resolver.pmus(), without(online_cpus, left_out_cpus.everywhere),
+  ProbeCpus probe_cpus = {resolver, without(online_cpus, left_out_cpus.everywhere),
                           left_out_cpus.everywhere};
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
   /// which needs fewer rights, and which events of uncore PMUs cannot be.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "events/pmu_readers.h"
+
 namespace pex::plan {
 namespace {
 
@@ -11,10 +13,16 @@ bool has(const std::vector<int>& cpus, int cpu) {
 
 }  // namespace
 
+/// None of a PMU that is not known.
+std::vector<int> ProbeCpus::cpus_of(const std::string& pmu) const {
+  const events::Pmu* known = pmu.empty() ? nullptr : resolver_.pmus().find(pmu);
+  if (known == nullptr) return {};
+  return events::readers_of(resolver_.roots(), pmu, known->cpus, online_, left_out_);
+}
+
 int ProbeCpus::of(const std::string& pmu, const std::vector<int>& left_out_too) const {
-  const events::Pmu* known = pmu.empty() ? nullptr : pmus_.find(pmu);
-  for (const std::vector<int>* cpus : {known == nullptr ? &online_ : &known->cpus, &online_}) {
-    for (const int cpu : *cpus) {
+  for (const std::vector<int>& cpus : {cpus_of(pmu), online_}) {
+    for (const int cpu : cpus) {
       if (has(online_, cpu) && !has(left_out_too, cpu)) return cpu;
     }
   }
@@ -22,10 +30,10 @@ int ProbeCpus::of(const std::string& pmu, const std::vector<int>& left_out_too) 
 }
 
 bool ProbeCpus::leave_out(const std::string& pmu, const std::vector<int>& left_out_too) const {
-  const events::Pmu* known = pmu.empty() ? nullptr : pmus_.find(pmu);
-  return known != nullptr && !known->cpus.empty() &&
-         std::all_of(known->cpus.begin(), known->cpus.end(),
-                     [&](int cpu) { return has(left_out_, cpu) || has(left_out_too, cpu); });
+  const std::vector<int> cpus = cpus_of(pmu);
+  return !cpus.empty() && std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {
+    return has(left_out_, cpu) || has(left_out_too, cpu);
+  });
 }
 
 }  // namespace pex::plan

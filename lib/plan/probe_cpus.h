@@ -4,17 +4,18 @@
 #include <utility>
 #include <vector>
 
-#include "events/pmu.h"
+#include "events/event_resolver.h"
 
 namespace pex::plan {
 
 /// The CPU on which events are tried before they are counted: the first online one of their PMU.
 class ProbeCpus {
  public:
-  /// `pmus` outlives it; `online` is rising and not empty, and does not contain CPUs of `left_out`.
-  ProbeCpus(const events::PmuCatalogue& pmus, std::vector<int> online,
+  /// `resolver` outlives it; `online` is rising and not empty, and does not contain CPUs of
+  /// `left_out`.
+  ProbeCpus(const events::EventResolver& resolver, std::vector<int> online,
             std::vector<int> left_out = {})
-      : pmus_(pmus), online_(std::move(online)), left_out_(std::move(left_out)) {}
+      : resolver_(resolver), online_(std::move(online)), left_out_(std::move(left_out)) {}
 
   /// Without a PMU the first CPU of all. `left_out_too` is left out as well.
   int of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
@@ -23,7 +24,9 @@ class ProbeCpus {
   bool leave_out(const std::string& pmu, const std::vector<int>& left_out_too) const;
 
  private:
-  const events::PmuCatalogue& pmus_;
+  std::vector<int> cpus_of(const std::string& pmu) const;
+
+  const events::EventResolver& resolver_;
   std::vector<int> online_;
   std::vector<int> left_out_;
 };

@@ -82,7 +82,7 @@ std::map<std::string, FreeCounters> count_free_counters(perf::PerfKernel& kernel
   if (!online || !resolver) return all;
   const std::vector<int> counted = without(*online, left_out_cpus);
   if (counted.empty()) return all;
-  const ProbeCpus cpus{resolver->pmus(), counted, left_out_cpus};
+  const ProbeCpus cpus{*resolver, counted, left_out_cpus};
   for (const events::Pmu* const core : resolver->pmus().core_pmus()) {
     if (cpus.leave_out(core->name, {})) continue;
     const auto free = count_free_counters(kernel, *resolver, *core, cpus.of(core->name));

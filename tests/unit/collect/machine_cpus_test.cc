@@ -203,7 +203,8 @@ TEST_F(CpuTrackerTest, KeepsThoseApartThatAreLeftOut) {
   EXPECT_EQ(before->left_out, (Cpus{0, 2}));
   EXPECT_FALSE(before->is_online(0));
   EXPECT_FALSE(before->places.contains(0));
-  EXPECT_EQ(before->count_of("uncore_imc"), 0U);
+  EXPECT_TRUE(before->counts_on("uncore_imc", 1)) << "instead of CPU 0, of the same package";
+  EXPECT_EQ(before->count_of("uncore_imc"), 1U);
 
   set_online("1,3");
   EXPECT_EQ(cpus.update(failures_)->left_out, Cpus{});
