@@ -7,6 +7,8 @@
 
 #include "access/web_protections.h"
 #include "base/text.h"
+#include "host/self_process.h"
+#include "host/trusted_path.h"
 #include "http/address.h"
 
 namespace pex::daemon {
@@ -94,7 +96,22 @@ std::optional<std::uint64_t> number_within(std::string_view text, std::uint64_t 
   return number && *number >= min && *number <= max ? number : std::nullopt;
 }
 
+std::optional<std::string> trust_error(const host::HostRoots& roots) {
+  if (!host::has_rights_by_its_file()) return {};
+  const host::HostRoots defaults;
+  for (const auto& [root, of_kernel] : {std::pair{roots.sysfs, defaults.sysfs},
+                                        {roots.procfs, defaults.procfs},
+                                        {roots.cgroupfs, defaults.cgroupfs}}) {
+    if (root == of_kernel || host::is_trusted_path(root)) continue;
+    return "'" + root +
+           "' can be changed by others than root, and this program has a capability by its file. "
+           "Remedy: name a directory of root, or run it as root";
+  }
+  return {};
+}
+
 std::optional<std::string> combination_error(const Options& options, const std::string& command) {
+  if (auto error = trust_error(options.roots)) return error;
   if (auto error = error_of_commands(options, command)) return error;
   if (auto error = error_of_stat(options, command)) return error;
   return error_of_addresses(options.listen_addresses);

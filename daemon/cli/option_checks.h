@@ -30,6 +30,10 @@ std::string path_error(const std::string& path, const std::string& name, const s
 std::optional<std::uint64_t> number_within(std::string_view text, std::uint64_t min,
                                            std::uint64_t max);
 
+/// For --path.*, where the program has rights that its user does not have: what is read there
+/// decides which events are opened.
+std::optional<std::string> trust_error(const host::HostRoots& roots);
+
 /// For a combination of options that no run can follow. `command` is the subcommand; empty: none.
 std::optional<std::string> combination_error(const Options& options, const std::string& command);
 

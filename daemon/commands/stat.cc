@@ -188,6 +188,16 @@ void prepare_to_count() {
 int run_stat(const Options& options, perf::PerfKernel& kernel) {
   const Result<StatSignals> signals = StatSignals::create();
   if (!signals) return fail({{signals.error()}});
+  const bool counts_another_user =
+      options.stat_pid != 0 && host::process_exists(options.stat_pid) &&
+      host::has_rights_by_its_file() && !host::is_of_this_user(options.stat_pid);
+  if (counts_another_user) {
+    const Error refused{EPERM,
+                        "count process " + std::to_string(options.stat_pid) +
+                            " of another user by the capability of the program's file",
+                        "run it as that user, or as root"};
+    return fail(StatFailure{{refused}});
+  }
   std::optional<perf::Command> command;
   if (!options.stat_command.empty()) {
     Result<perf::Command> prepared =

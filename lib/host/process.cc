@@ -1,6 +1,7 @@
 #include "host/process.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +41,12 @@ UniqueFd watch_process(int pid) {
 }
 
 bool process_exists(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
+
+bool is_of_this_user(int pid) {
+  struct stat status {};
+  return ::stat(("/proc/" + std::to_string(pid)).c_str(), &status) == 0 &&
+         status.st_uid == ::getuid();
+}
 
 Result<std::chrono::nanoseconds> cpu_time(const HostRoots& roots, int pid) {
   const std::string file = roots.procfs + "/" + std::to_string(pid) + "/stat";

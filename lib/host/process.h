@@ -18,6 +18,10 @@ UniqueFd watch_process(int pid);
 /// parent has not waited for.
 bool process_exists(int pid);
 
+/// Whether a process belongs to the user of this one: not root's, nor one that has become another
+/// user's, or has rights of its file.
+bool is_of_this_user(int pid);
+
 /// The user and system time of a process, of all its threads and of those that have ended, rounded
 /// down by less than kCpuTimeRounding (proc_pid_stat(5), utime and stime). `pid` may be one of its
 /// threads. Fails with the errno of reading the file: ENOENT or ESRCH for no such process; EINVAL

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -26,6 +27,7 @@ namespace {
 constexpr const char* kStat = "/proc/self/stat";    // expensive: the kernel walks all threads
 constexpr const char* kStatm = "/proc/self/statm";  // cheap
 constexpr const char* kOpenFds = "/proc/self/fd";
+constexpr const char* kThreadSchedstat = "/proc/thread-self/schedstat";
 constexpr const char* kCgroups = "/proc/self/cgroup";
 
 double seconds(const timespec& time) {
@@ -111,6 +113,8 @@ std::optional<std::string> self_perf_cgroup() {
   return cgroups ? perf_cgroup_of(*cgroups) : std::nullopt;
 }
 
+bool has_rights_by_its_file() { return ::getauxval(AT_SECURE) != 0; }
+
 bool bind_thread_to(int cpu) {
   const auto cpus = static_cast<std::size_t>(cpu) + 1;
   cpu_set_t* set = CPU_ALLOC(cpus);
@@ -159,6 +163,18 @@ Result<SelfProcess> SelfProcessReader::read() {
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
+}
+
+std::chrono::nanoseconds ThreadWait::read() {
+  if (!file_) file_ = open_regular_file(kThreadSchedstat);
+  if (!*file_) return {};
+  std::array<char, 96> text;  // three numbers
+  const ssize_t size = ::pread((*file_)->get(), text.data(), text.size(), 0);
+  if (size <= 0) return {};
+  const std::vector<std::string_view> numbers =
+      split({text.data(), static_cast<std::size_t>(size)}, ' ');
+  const auto waited = numbers.size() < 2 ? std::nullopt : parse_unsigned(numbers[1]);
+  return std::chrono::nanoseconds{static_cast<std::int64_t>(waited.value_or(0))};
 }
 
 void block_signals() {

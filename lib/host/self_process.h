@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,17 @@ class SelfProcessReader {
   Result<UniqueFd> statm_;
 };
 
+/// How long a thread was ready to run and had no CPU, as others had it: the second number of its
+/// schedstat (Documentation/scheduler/sched-stats.rst). Created and used by that thread.
+class ThreadWait {
+ public:
+  /// Since the thread began; 0 if the kernel does not report it.
+  std::chrono::nanoseconds read();
+
+ private:
+  std::optional<Result<UniqueFd>> file_;
+};
+
 /// The number of open descriptors, as reported by the kernel: nothing before Linux 6.2.
 std::optional<std::uint64_t> reported_open_fds();
 
@@ -51,6 +63,10 @@ std::optional<std::string> perf_cgroup_of(std::string_view cgroups);
 
 /// The cgroup of this process; nothing if /proc does not show it.
 std::optional<std::string> self_perf_cgroup();
+
+/// Whether its file gave this process rights that its user does not have: a capability (AT_SECURE,
+/// getauxval(3)). Then files of that user are not those of an administrator.
+bool has_rights_by_its_file();
 
 /// Binds the calling thread to one CPU; false if it may not run there.
 bool bind_thread_to(int cpu);

@@ -6,12 +6,16 @@
 
 #include <optional>
 
+#include "host/self_process.h"
+
 namespace pex::host {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as the kernel follows
 
-bool is_of_ours(uid_t owner) { return owner == 0 || owner == ::geteuid(); }
+bool is_of_ours(uid_t owner) {
+  return owner == 0 || (owner == ::geteuid() && !has_rights_by_its_file());
+}
 
 bool others_may_write(const struct stat& status) {
   const bool group_may = (status.st_mode & S_IWGRP) != 0 && status.st_gid != 0;

@@ -4,7 +4,8 @@
 
 namespace pex::host {
 
-/// Whether only root and the user of this process can change which file an absolute path names, and
+/// Whether only root, and the user of this process unless its rights are those of its file
+/// (has_rights_by_its_file()), can change which file an absolute path names, and
 /// its content: by the owners and the modes of the file, and of each directory and link on the way.
 /// In a directory of everybody with the sticky bit (inode(7)), only directories stay where they
 /// are. False if the path cannot be followed. Access control lists are not read: the mode of a file

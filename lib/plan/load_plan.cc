@@ -1,5 +1,9 @@
 #include "plan/load_plan.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
 #include "cgroup/name_keeper.h"
 #include "cgroup/use/cpu_use.h"
 #include "collect/descriptor_source.h"
@@ -7,7 +11,9 @@
 #include "collect/records/record_source.h"
 #include "config/default_config.h"
 #include "host/memory.h"
+#include "host/self_process.h"
 #include "host/topology.h"
+#include "host/trusted_path.h"
 #include "plan/cgroup_tree.h"
 #include "plan/condition.h"
 
@@ -21,6 +27,26 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
+}
+
+bool has_filter(const config::Config& config) {
+  return std::any_of(config.groups.begin(), config.groups.end(), [](const config::Group& group) {
+    return std::any_of(group.events.begin(), group.events.end(),
+                       [](const config::EventEntry& event) { return event.filter.has_value(); });
+  });
+}
+
+/// By a filter, a count shows the arguments of the system calls of other users.
+bool may_have_filters(const std::string& file) {
+  return !host::has_rights_by_its_file() ||
+         host::is_trusted_path(std::filesystem::absolute(file).string());
+}
+
+Error filters_refused(const std::string& file) {
+  return {EPERM,
+          "filter events: others than root can change '" + file +
+              "', and this program has a capability by its file",
+          "remove 'filter', or let root alone write the file and the directories above it"};
 }
 
 using PlanResult = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
@@ -75,6 +101,9 @@ PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
                          perf::PerfKernel& kernel, const Plan* in_force) {
   Result<config::Loaded> loaded = load_config(file);
   if (!loaded) return std::vector{yaml::diagnostic_of(loaded.error())};
+  if (has_filter(loaded->config) && !may_have_filters(file)) {
+    loaded->diagnostics.add(yaml::diagnostic_of(filters_refused(file)));
+  }
   return plan_loaded(std::move(*loaded), roots, kernel, in_force);
 }
 

@@ -68,6 +68,46 @@ class FileCapabilityTest(unittest.TestCase):
                 self.assertIn(fragment, warnings[0])
             self.assertIn("CAP_PERFMON", daemon.get("/api/v1/status")[1])
 
+    def run_as_nobody(self, *args):
+        ended = subprocess.run([*self.as_nobody, self.program, *args], capture_output=True, text=True,
+                               check=False, stdin=subprocess.DEVNULL)
+        return ended.returncode, ended.stdout + ended.stderr
+
+    def folder_of_nobody(self):
+        folder = tempfile.mkdtemp(prefix="pex_test_")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chown(folder, NOBODY, NOBODY)
+        return folder
+
+    def test_a_user_names_no_tree_of_the_kernel_that_it_can_change(self):
+        for option in ("--path.sysfs", "--path.procfs", "--path.cgroupfs"):
+            status, text = self.run_as_nobody(f"{option}={self.folder_of_nobody()}", "list")
+            self.assertEqual(status, 2, text)
+            self.assertIn("can be changed by others than root", text)
+        status, text = self.run_as_nobody("--path.sysfs=/sys/../sys", "list", "software")
+        self.assertEqual(status, 0, text)
+
+    def test_a_users_configuration_filters_no_events(self):
+        file = f"{self.folder_of_nobody()}/filter.yaml"
+        with open(file, "w", encoding="utf-8") as config:
+            config.write("groups: [{name: a, scope: cpu, events: ["
+                         "{event: 'sched:sched_switch', filter: prev_pid == 1, name: one}]}]\n")
+        os.chown(file, NOBODY, NOBODY)
+        status, text = self.run_as_nobody(f"--config.file={file}", "--config.check")
+        self.assertEqual(status, 1, text)
+        self.assertIn("filter events: others than root can change", text)
+
+    def test_a_user_counts_its_own_processes_only(self):
+        def stat(pid):
+            return self.run_as_nobody("stat", "-e", "page-faults", "-p", str(pid))
+
+        status, text = stat(os.getpid())
+        self.assertEqual(status, 1, text)
+        self.assertIn("of another user by the capability of the program's file", text)
+        with harness.Process([*self.as_nobody, "sleep", "1"]) as own:
+            status, text = stat(own.pid)
+        self.assertEqual(status, 0, text)
+
     def test_the_doctor_distinguishes_both(self):
         self.assertRegex(self.doctor(self.as_nobody), r"ok +capabilities +CAP_PERFMON \(user 65534")
         said = self.doctor(self.withheld)
