@@ -94,7 +94,7 @@ std::size_t series_of_sum(const CountingPlan& plan) {
 /// Of as many sums as there may be.
 std::size_t series_of_sums(const CountingPlan& plan) {
   std::size_t sums = 0;
-  for (const SumPlan& sum : plan.sums) sums += sum.max;
+  for (const SumPlan& sum : plan.sums) sums += sum.max + (sum.labels.empty() ? 0 : 1);  // the rest
   return sums * series_of_sum(plan);
 }
 

@@ -77,7 +77,7 @@ constexpr yaml::Key<CgroupSum> kSumKeys[] = {
      "add them, for example 'by: [namespace, container]', or 'by: []' for one sum of all cgroups"},
     yaml::number_key<&CgroupSum::max, kSumCount>(
         "max",
-        "Maximum number of combinations. Cgroups with further ones are left out of the sums and "
+        "Maximum number of combinations. Cgroups with further ones are added up as 'other' and "
         "reported."),
     yaml::duration_key<&CgroupSum::idle, kIdle>(
         "idle", "How long a sum without a cgroup is still served. Then it ends."),

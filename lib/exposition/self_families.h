@@ -86,7 +86,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
      "Sums over cgroups that are served now (`cgroups.sums`)."},
     {"perf_event_exporter_sum_cgroups_left_out", FamilyType::kGauge, "`sum`",
-     "Cgroups that are in no sum because the sums have reached their maximum number."},
+     "Cgroups that are added up as `other`, because the sums have reached their maximum number."},
     {"perf_event_exporter_sum_zero_seconds", FamilyType::kGauge, "`sum`",
      "Configured time for which a new sum over cgroups is served as 0 (zero_for)."},
     {"perf_event_exporter_cgroup_source_cpus", FamilyType::kGauge, "`source`: records, descriptors",
@@ -109,6 +109,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_unnamed_cgroups_cpu_seconds_total", FamilyType::kCounter, "",
      "CPU time of cgroups whose path was not found within a minute: what they did is counted for "
      "no cgroup."},
+    {"perf_event_exporter_cpu_wait_seconds_total", FamilyType::kCounter, "",
+     "Time for which the counting threads were ready to run and waited for a CPU, summed over "
+     "CPUs. "
+     "While a thread waits, its buffer of switch records can overflow."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",
      "Series of the last snapshot, with the start times of counters if openmetrics.created is "
      "set."},

@@ -140,5 +140,31 @@ class ShortJobsTest(unittest.TestCase):
         self.assertLess(twice, self.used)
 
 
+class TenantTest(unittest.TestCase):
+    MAX = 3
+
+    def test_a_tenant_with_many_names_takes_no_sum_from_another(self):
+        harness.require_events("task-clock")
+        tree = self.enterContext(harness.CgroupTree("sums"))
+        config = config_of(tree).replace(tree.pattern, tree.path + "/**").replace(
+            "by: [app]", f"by: [app], max: {self.MAX}")
+        daemon = self.enterContext(harness.Daemon(config))
+        tree.make("tenant")
+        for app in "abcdef":
+            tree.make(f"tenant/{app}-1")
+        daemon.scrape_when("more than there may be",
+                           lambda scrape: scrape.has("perf_app_cgroups", app="other"))
+        tree.make("web-1")
+        scrape = daemon.scrape_when("the other one's",
+                                    lambda scrape: scrape.has("perf_app_cgroups", app="web"))
+
+        apps = {dict(labels)["app"]: value
+                for (_, labels), value in scrape.with_name("perf_app_cgroups").items()}
+        self.assertEqual(len(apps), self.MAX + 1)
+        self.assertEqual(sum(apps.values()), len("abcdef") + 1)
+        self.assertEqual(apps["web"], 1)
+        self.assertEqual(scrape.value("perf_event_exporter_sum_cgroups_left_out", sum="app"),
+                         apps["other"])
+
 if __name__ == "__main__":
     harness.main()

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/flat.h"
@@ -34,8 +35,12 @@ struct LabelSum {
     }
   };
 
-  LabelSum(const CountingPlan& plan, Clock::time_point now)
-      : totals(plan), states(plan.cgroup.groups.size()), begun(now), last_member(now) {}
+  LabelSum(const CountingPlan& plan, Clock::time_point now, std::string of_share = {})
+      : totals(plan),
+        states(plan.cgroup.groups.size()),
+        begun(now),
+        last_member(now),
+        share(std::move(of_share)) {}
 
   void change(const CountingPlan& plan, std::span<const std::size_t> places) {
     totals.change(plan, places);
@@ -59,6 +64,7 @@ struct LabelSum {
   Clock::time_point begun;
   Clock::time_point last_member;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
+  std::string share;  ///< its path in the shares of its plan; empty: it is the rest
   std::size_t cgroups = 0;
   bool is_new = true;  ///< published as 0
 };

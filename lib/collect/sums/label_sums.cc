@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/text.h"
 #include "collect/sums/label_sum.h"
 #include "collect/sums/sum_members.h"
 #include "collect/sums/sum_totals.h"
@@ -49,11 +50,22 @@ std::vector<std::string> in_order_of(const std::vector<std::string>& labels,
   return ordered;
 }
 
+std::vector<std::string> values_of_rest(const SumPlan& plan) {
+  return std::vector<std::string>(plan.labels.size(), LabelSums::kRest);
+}
+
+/// A path of its own for each combination of values, below the cgroup that it is for.
+std::string share_of(std::string_view path, const std::vector<std::string>& values) {
+  std::string own = pex::join(values, "\x1f");
+  std::replace(own.begin(), own.end(), '/', '\x1e');
+  return std::string(path == "/" ? "" : path) + "/" + own;
+}
+
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
   return Error{0,
                "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
-                   " combinations of labels: cgroups with others are not added up, now " +
-                   std::to_string(cgroups),
+                   " combinations of labels: cgroups with others are added up as '" +
+                   LabelSums::kRest + "', now " + std::to_string(cgroups),
                "raise 'max' of the sum, or sum by fewer labels"};
 }
 
@@ -62,6 +74,7 @@ Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
 LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
     : plan_(std::move(plan)),
       sums_(plan_->sums.size()),
+      shares_(plan_->sums.size()),
       members_(std::make_unique<SumMembers>()),
       left_out_(plan_->sums.size()),
       more_(std::make_unique<SumTotals>(*plan_)) {}
@@ -83,6 +96,7 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan, const Snapshot*
   }
   members_->change(*plan_, places, groups.cgroup);
   *more_ = SumTotals(*plan_);
+  hold_shares();
   for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);
   left_out_.assign(sums_.size(), 0);
   targets_ = nullptr;  // all are looked for again
@@ -115,7 +129,9 @@ std::vector<std::optional<std::size_t>> LabelSums::keep_sums(const CountingPlan&
 /// Where there are more than the plan allows now, the newest end.
 void LabelSums::end_surplus(std::size_t number) {
   std::vector<const LabelSum*> oldest_first;
-  for (const auto& [values, sum] : sums_[number]) oldest_first.push_back(&sum);
+  for (const auto& [values, sum] : sums_[number]) {
+    if (!sum.share.empty()) oldest_first.push_back(&sum);
+  }
   std::stable_sort(oldest_first.begin(), oldest_first.end(),
                    [](const LabelSum* a, const LabelSum* b) { return a->begun < b->begun; });
   const std::size_t staying = std::min(oldest_first.size(), plan_->sums[number].max);
@@ -145,36 +161,67 @@ void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& re
 
 void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
   members_->follow(*snapshot.targets, *plan_);
+  const std::vector<CgroupTarget>& targets = snapshot.targets->cgroups;
   for (std::size_t number = 0; number < sums_.size(); ++number) {
+    std::vector<std::optional<std::vector<std::string>>> values;
+    for (const CgroupTarget& target : targets) {
+      values.push_back(values_of(*target.description, plan_->sums[number].labels));
+      if (values.back()) make_sum(number, *values.back(), target.path, now);
+    }
     left_out_[number] = 0;
-    for (auto& [values, sum] : sums_[number]) sum.cgroups = 0;
-    for (std::size_t target = 0; target < members_->size(); ++target) {
-      find_sum(number, snapshot, target, now);
+    for (auto& [of_sum, sum] : sums_[number]) sum.cgroups = 0;
+    for (std::size_t target = 0; target < targets.size(); ++target) {
+      LabelSum*& sum = (*members_)[target].places[number].sum;
+      sum = nullptr;
+      if (!values[target]) continue;
+      const auto own = sums_[number].find(*values[target]);
+      sum = own == sums_[number].end() ? &rest(number, now) : &own->second;
+      left_out_[number] += own == sums_[number].end() ? 1 : 0;
+      if (targets[target].cgroup) ++sum->cgroups;
     }
   }
 }
 
-void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
-                         Clock::time_point now) {
-  const SumPlan& plan = plan_->sums[number];
-  SumMember::Place& place = (*members_)[target].places[number];
-  place.sum = nullptr;
-  const CgroupTarget& of = snapshot.targets->cgroups[target];
-  std::optional<std::vector<std::string>> values = values_of(*of.description, plan.labels);
-  if (!values) return;
+/// If these values have none, and there is room.
+void LabelSums::make_sum(std::size_t number, const std::vector<std::string>& values,
+                         std::string_view path, Clock::time_point now) {
   LabelSumsByValues& sums = sums_[number];
-  auto found = sums.find(*values);
-  if (found == sums.end() && sums.size() >= plan.max) {
-    ++left_out_[number];
-    place.is_counted = true;  // what is left out stays so, should there be room later
-    return;
+  const SumPlan& plan = plan_->sums[number];
+  if (sums.contains(values)) return;
+  if (!values.empty() && values == values_of_rest(plan)) return;
+  std::string share = share_of(path, values);
+  if (shares_[number].held() >= plan.max && !make_room(number, share)) return;
+  shares_[number].hold(share);
+  sums.emplace(values, LabelSum{*plan_, now, std::move(share)});
+  ++layout_;
+}
+
+/// By ending a sum of a subtree that has more than its fair share.
+bool LabelSums::make_room(std::size_t number, const std::string& share) {
+  const std::optional<std::string> displaced = shares_[number].displaced_by(share);
+  if (!displaced) return false;
+  for (const auto& [values, sum] : sums_[number]) {
+    if (sum.share != *displaced) continue;
+    end(number, {&sum});
+    return true;
   }
-  if (found == sums.end()) {
-    found = sums.emplace(*std::move(values), LabelSum{*plan_, now}).first;
-    ++layout_;
+  return false;
+}
+
+LabelSum& LabelSums::rest(std::size_t number, Clock::time_point now) {
+  const auto [at, is_new] =
+      sums_[number].try_emplace(values_of_rest(plan_->sums[number]), *plan_, now);
+  layout_ += is_new ? 1 : 0;
+  return at->second;
+}
+
+void LabelSums::hold_shares() {
+  shares_ = std::vector<cgroup::FairShares>(sums_.size());
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    for (const auto& [values, sum] : sums_[number]) {
+      if (!sum.share.empty()) shares_[number].hold(sum.share);
+    }
   }
-  place.sum = &found->second;
-  if (of.cgroup) ++place.sum->cgroups;
 }
 
 // --- increments ---------------------------------------------------------------------------------
@@ -274,6 +321,7 @@ void LabelSums::end_idle(Clock::time_point now) {
 
 void LabelSums::end(std::size_t number, const std::unordered_set<const LabelSum*>& ended) {
   members_->forget(number, ended);
+  for (const LabelSum* const sum : ended) shares_[number].remove(sum->share);
   std::erase_if(sums_[number], [&](const auto& sum) { return ended.contains(&sum.second); });
   ++layout_;
 }

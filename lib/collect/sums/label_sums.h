@@ -8,9 +8,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "cgroup/fair_shares.h"
 #include "collect/counting_plan.h"
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
@@ -32,6 +34,11 @@ struct SumMember;
 ///
 /// What was published once is not published as 0 again, should `zero_for` get longer.
 ///
+/// Beyond the maximum, cgroups with new values are added to the rest, a sum of which each label is
+/// kRest. The sums are divided fairly among the subtrees of cgroups that they are for
+/// (cgroup::FairShares): one that has more than its share loses a sum, whose cgroups are added to
+/// the rest from then on.
+///
 /// A sum begins with a published 0, so that a scraper has a sample before what its first cgroup has
 /// counted: functions such as increase() only see what comes after the first sample of a series.
 ///
@@ -48,6 +55,7 @@ struct SumMember;
 class LabelSums {
  public:
   using Clock = std::chrono::steady_clock;
+  static constexpr const char* kRest = "other";
 
   explicit LabelSums(std::shared_ptr<const CountingPlan> plan);
   ~LabelSums();
@@ -66,8 +74,11 @@ class LabelSums {
   std::vector<std::optional<std::size_t>> keep_sums(const CountingPlan& before);
   void end_surplus(std::size_t number);
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
-  void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
+  void make_sum(std::size_t number, const std::vector<std::string>& values, std::string_view path,
                 Clock::time_point now);
+  LabelSum& rest(std::size_t number, Clock::time_point now);
+  bool make_room(std::size_t number, const std::string& share);
+  void hold_shares();
   void add(const Snapshot& snapshot);
   void add_increments(SumMember& member, const Snapshot& snapshot, const RowRange& rows);
   void add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones);
@@ -80,8 +91,9 @@ class LabelSums {
 
   std::shared_ptr<const CountingPlan> plan_;
   std::vector<std::map<std::vector<std::string>, LabelSum>> sums_;  ///< as plan_->sums, by values
+  std::vector<cgroup::FairShares> shares_;                          ///< the same
   std::unique_ptr<SumMembers> members_;
-  std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
+  std::vector<std::size_t> left_out_;  ///< cgroups in the rest, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
   std::unique_ptr<SumTotals> more_;    ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;

@@ -20,8 +20,8 @@ namespace pex::collect {
 struct SumMember {
   /// In the sums of one SumPlan.
   struct Place {
-    LabelSum* sum = nullptr;  ///< null: lacks a label, or left out
-    bool is_counted = false;  ///< what it had counted has been added, or is left out
+    LabelSum* sum = nullptr;  ///< null: lacks a label
+    bool is_counted = false;  ///< what it had counted has been added
     bool is_inside = false;   ///< of another cgroup of the same sum
     /// Until it is counted, and in the snapshot in which it begins: what cgroups inside of it have
     /// added to each sum. It contains that, so that it is not added again should it be in that sum.

@@ -196,7 +196,7 @@ local cgroups = g.row('Cgroups', 8, [
                [g.query('sum by (state) (%s)' % own('cgroup_directories'), '{{state}}')],
                stacked=true),
   g.timeSeries('Sums',
-               'Sums over cgroups that are served, and cgroups that are in no sum because the sums have reached their maximum number. Needs cgroups.sums.',
+               'Sums over cgroups that are served, and cgroups that are added up as `other` because the sums have reached their maximum number. Needs cgroups.sums.',
                'short',
                [
                  g.query('sum by (cluster, instance, sum) (%s)' % own('sums'), '{{instance}} {{sum}}'),

@@ -409,7 +409,7 @@ TEST(PathInfoTest, UnderstandsPathsOfAnyLength) {
 
   EXPECT_EQ(parsed(repeated("/", kTimes)), "");
   EXPECT_EQ(parsed(repeated("/a", kTimes)), "");
-  EXPECT_EQ(parsed(repeated("lxc/", kTimes)), "runtime=lxc machine=lxc");
+  EXPECT_EQ(parsed(repeated("lxc/", kTimes)), "runtime=lxc machine=lxc delegated");
   EXPECT_EQ(parse_path(repeated("\\x2d", kTimes) + ".slice").slice.size(), kTimes + 6U);
   EXPECT_EQ(parse_path(repeated("kubepods-pod", kTimes) + ".slice").pod_uid, "");
   EXPECT_EQ(parse_path(repeated("a.slice:", kTimes)).slice, "a.slice");

@@ -653,7 +653,7 @@ TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
   EXPECT_EQ(machine.table().rows[0].since, since);
 }
 
-TEST(LabelSumsTest, ASmallerMaximumLeavesTheNewestSumsOut) {
+TEST(LabelSumsTest, OfASmallerMaximumTheNewestSumsEndAndTheirCgroupsAreInTheRest) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web", "/a")}};
   machine.count(1, 1);
@@ -668,7 +668,8 @@ TEST(LabelSumsTest, ASmallerMaximumLeavesTheNewestSumsOut) {
   machine.count(1, 1);
   machine.count(2, 1);
   machine.poll();
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"web"}, 2U)));
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"other"}, 1U),
+                                               std::pair(std::vector<std::string>{"web"}, 2U)));
   EXPECT_EQ(machine.table().left_out, 1U);
   EXPECT_THAT(machine.report.failures, testing::SizeIs(1));
 
@@ -752,7 +753,7 @@ TEST(LabelSumsTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {
   EXPECT_EQ(machine.published("web"), 3U);
 }
 
-TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreLeftOutReportedAndAddedOnceThereIsRoom) {
+TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRoom) {
   SumPlan sum = by({"workload"});
   sum.max = 1;
   sum.idle = 1min;
@@ -762,22 +763,44 @@ TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreLeftOutReportedAndAddedOnceThereIs
   machine.count(2, 10);
   machine.poll();
 
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"web"}, 1U)));
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"other"}, 10U),
+                                               std::pair(std::vector<std::string>{"web"}, 1U)));
   EXPECT_EQ(machine.table().left_out, 1U);
   ASSERT_THAT(machine.report.failures, testing::SizeIs(1));
-  EXPECT_EQ(
-      machine.report.failures.begin()->second.first.attempted,
-      "sum 'workload' has its maximum of 1 combinations of labels: cgroups with others are not "
-      "added up, now 1");
+  EXPECT_EQ(machine.report.failures.begin()->second.first.attempted,
+            "sum 'workload' has its maximum of 1 combinations of labels: cgroups with others are "
+            "added up as 'other', now 1");
 
   machine.cgroups.erase(1);
   machine.poll(2min);  // web is idle
   machine.count(2, 5);
   machine.poll();
 
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 5U)));
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 5U),
+                                               std::pair(std::vector<std::string>{"other"}, 10U)));
   EXPECT_EQ(machine.table().left_out, 0U);
   EXPECT_THAT(machine.report.failures, testing::IsEmpty());
+}
+
+/// A tenant chooses how many names there are of its own cgroups.
+TEST(LabelSumsTest, ATenantWithManyCombinationsTakesNoSumFromOneWithFew) {
+  SumPlan sum = by({"workload"});
+  sum.max = 2;
+  Machine machine{{sum}};
+  machine.cgroups = {
+      {1, of("a", "/tenant/1")}, {2, of("b", "/tenant/2")}, {3, of("c", "/tenant/3")}};
+  for (const std::uint64_t series : {1U, 2U, 3U}) machine.count(series, 100);
+  machine.poll();
+  machine.cgroups.emplace(4, of("d", "/others/1"));
+  machine.cgroups.emplace(5, of("e", "/tenant/4"));
+  for (const std::uint64_t series : {1U, 2U, 3U, 4U, 5U}) machine.count(series, 7);
+  machine.poll();
+
+  EXPECT_THAT(machine.published(),
+              ElementsAre(std::pair(std::vector<std::string>{"a"}, 107U),
+                          std::pair(std::vector<std::string>{"d"}, 7U),
+                          std::pair(std::vector<std::string>{"other"}, 100U + 7U + 7U + 7U)));
+  EXPECT_EQ(machine.table().left_out, 3U);
 }
 
 TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
