@@ -60,6 +60,7 @@ void PollReport::merge(const PollReport& part) {
   cgroups_missed += part.cgroups_missed;
   switch_records += part.switch_records;
   record_checks += part.record_checks;
+  waited_for_cpu += part.waited_for_cpu;
   unnamed_time += part.unnamed_time;
 }
 

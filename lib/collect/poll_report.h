@@ -103,6 +103,8 @@ struct PollReport {
   std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
   SwitchRecords switch_records;
   RecordChecks record_checks;
+  /// For which the threads that count were ready to run, and others had their CPUs.
+  std::chrono::nanoseconds waited_for_cpu{};
   /// CPU time of cgroups whose names were not found in time: in no cgroup's counts.
   std::chrono::nanoseconds unnamed_time{};
 

@@ -151,6 +151,8 @@ void Worker::do_part() {
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
                                       : cycle_->run(order_.targets, *order_.models);
   outcome_.report.groups_closed += closed;
+  const std::chrono::nanoseconds waited = wait_.read();
+  outcome_.report.waited_for_cpu = waited - std::exchange(waited_, waited);
   if (!order_.is_reconciliation) left_.copy(*cycle_, *order_.targets);
   has_news_ = true;
   const std::uint32_t of_round = round_;

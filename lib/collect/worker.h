@@ -21,6 +21,7 @@
 #include "collect/poll_report.h"
 #include "collect/round_latch.h"
 #include "collect/targets.h"
+#include "host/self_process.h"
 
 namespace pex::collect {
 
@@ -149,6 +150,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   CpuTotals left_;                  ///< after its last poll
   bool has_news_ = false;
   bool is_pinned_ = false;
+  host::ThreadWait wait_;
+  std::chrono::nanoseconds waited_{};  ///< at the end of its last part
 
   std::shared_ptr<Joining> joining_;  ///< its own while it is joining
 

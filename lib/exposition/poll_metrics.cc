@@ -109,6 +109,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
   unnamed_time_ += report.unnamed_time;
+  cpu_wait_ += report.waited_for_cpu;
   for (const auto& [refusal, times] : report.refusals)
     open_errors_[errno_name(refusal.code)] += times;
   observe(durations_, std::chrono::duration<double>(report.now.duration).count());
@@ -162,6 +163,8 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
   families.push_back(collected(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"),
                                unnamed_time_.count()));
+  families.push_back(
+      collected(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count()));
 }
 
 void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {

@@ -46,6 +46,7 @@ class PollMetrics final : public prometheus::Collectable {
   collect::PollReport::SwitchRecords switch_records_;           ///< from the start
   collect::PollReport::RecordChecks record_checks_;             ///< the same
   std::chrono::duration<double> unnamed_time_{};                ///< the same
+  std::chrono::duration<double> cpu_wait_{};                    ///< the same
   prometheus::ClientMetric::Histogram durations_;               ///< of polls, in seconds
   std::map<std::string, std::uint64_t> open_errors_;            ///< by errno, from the start
   std::map<int, std::uint64_t> late_polls_;                     ///< by CPU

@@ -101,5 +101,29 @@ class LoadTest(unittest.TestCase):
             self.assertLess(most - memory[0], GROWTH_KIB)
 
 
+class WaitTest(unittest.TestCase):
+    def waited(self, daemon):
+        """By the kernel, of the threads that count; ns."""
+        waited = 0
+        for thread in os.listdir(f"/proc/{daemon.pid}/task"):
+            of_thread = f"/proc/{daemon.pid}/task/{thread}"
+            if re.match(r"cpu\d+$", harness.read_text(f"{of_thread}/comm")):
+                waited += int(harness.read_text(f"{of_thread}/schedstat").split()[1])
+        return waited
+
+    def test_time_for_which_counting_threads_waited_for_a_cpu_is_that_of_the_kernel(self):
+        harness.require_events("task-clock")
+        daemon = self.enterContext(harness.Daemon(harness.config_of(events=["task-clock"], scope="cpu")))
+        for cpu in harness.online_cpus():
+            self.enterContext(harness.Process(["sh", "-c", "while :; do :; done"],
+                                              preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu})))
+        harness.until("a wait", lambda: self.waited(daemon) > 0)
+        least = self.waited(daemon)
+        scrape = daemon.scrape_after_polls()
+        most = self.waited(daemon)
+        counted = scrape.value("perf_event_exporter_cpu_wait_seconds_total") * 1e9
+        self.assertGreater(counted, least - 1e3)
+        self.assertLess(counted, most + 1e3)
+
 if __name__ == "__main__":
     harness.main()

@@ -47,6 +47,7 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   part.cgroups_missed = 9;
   part.switch_records = {14, 15, 16};
   part.record_checks = {17, 18, 19};
+  part.waited_for_cpu = std::chrono::nanoseconds{30};
   part.unnamed_time = std::chrono::nanoseconds{20};
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
@@ -84,6 +85,7 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.record_checks.different, 36U);
   EXPECT_EQ(all.record_checks.inconclusive, 38U);
   EXPECT_EQ(all.unnamed_time.count(), 40);
+  EXPECT_EQ(all.waited_for_cpu.count(), 60);
 }
 
 TEST(PollFeedbackTest, OfAllCpusHasEachCgroupOnce) {
