@@ -34,7 +34,7 @@ end_work whole
 
 # perf(1) counts the same round. Its counters take the place of the truth. It is told when to begin
 # and to end, so that neither its start nor our waiting is in its counts.
-start_work judged busy 0 - loop 600000000
+start_work judged busy 0 - loop 1200000000
 mkfifo /run/control /run/answer
 
 tell_perf() {  # enable|disable
