@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches packages of Debian for arm64 and unpacks them below a directory. Needs no root, and leaves
+# Fetches packages of Debian and unpacks them below a directory: for arm64, or ARCH. Needs no root, and leaves
 # apt and dpkg of this machine alone: they have an architecture, lists and a cache of their own here.
 #
 #   fetch.sh sysroot DIR            what packaging/dependencies/vm-sysroot.txt lists, with dependencies
@@ -16,7 +16,8 @@ dir=$(realpath -m "$2")
 # shellcheck source=/dev/null
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 readonly root what dir codename
-readonly apt=$dir/../apt
+readonly arch=${ARCH:-arm64}
+readonly apt=$dir/../apt-$arch
 others=""  # releases of Debian
 
 say() { printf 'fetch: %s\n' "$*" >&2; }
@@ -30,9 +31,9 @@ prepare_apt() {
   : >"$apt/status"  # nothing is installed
   # Proxies and the like are this machine's; what is said here comes after them.
   cat >"$apt/apt.conf" <<CONF
-APT::Architecture "arm64";
+APT::Architecture "$arch";
 #clear APT::Architectures;
-APT::Architectures { "arm64"; };
+APT::Architectures { "$arch"; };
 APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 Dir::State "$apt";
@@ -131,7 +132,7 @@ fetch_kernel() {  # SERIES [MAX]
 # Newest first. Until 6.12 there is an unsigned image, which differs from the signed one by nothing but
 # the signature; since 6.19 the image is in linux-binary.
 kernels() {  # SERIES MAX
-  local form="linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb1[0-9])?-cloud-arm64(-unsigned)?"
+  local form="linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb1[0-9])?-cloud-$arch(-unsigned)?"
   [[ ! $1 =~ ^(6\.19|[7-9]\.) ]] || form=${form/image/binary}
   apt-cache -c "$apt/apt.conf" pkgnames linux- | sed -nE "s/^($form)\$/\2 \1/p" | sort -Vr |
     awk -v max="${2:-}" '{ split($1, is, /[.-]/); split(max, at_most, ".") }

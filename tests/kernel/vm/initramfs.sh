@@ -16,7 +16,7 @@ declare -A packed=()
 readelf() { aarch64-linux-gnu-readelf "$@"; }
 
 find_library() {  # NAME
-  find -L "$sysroot"/{lib,usr/lib} -name "$1" -type f -print -quit
+  find -L "$sysroot"/{lib,usr/lib} -maxdepth 2 -name "$1" -type f -print -quit
 }
 
 pack_libraries_of() {  # FILE

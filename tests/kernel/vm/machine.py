@@ -21,9 +21,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # what scrapes are read with
 
 PATIENCE = 600.0  # seconds; only a run that hangs takes this long
-COMMON = ["qemu-system-aarch64", "-M", "virt", "-m", "512", "-icount", "shift=3,sleep=off",
-          "-rtc", "base=2026-01-01,clock=vm", "-display", "none", "-monitor", "none",
+COMMON = ["-m", "512", "-rtc", "base=2026-01-01,clock=vm", "-display", "none", "-monitor", "none",
           "-nodefaults", "-no-reboot", "-serial", "stdio"]
+ARM64 = ["qemu-system-aarch64", "-M", "virt", "-icount", "shift=3,sleep=off", *COMMON]
+# One thread for all CPUs: the kernel patches its own text, which others would execute half patched.
+AMD64 = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", *COMMON]
 
 
 class Record:
@@ -68,12 +70,13 @@ class Boot:
         self.scenario = scenario
         self.kernel = kernel
         self.cpus = cpus
-        self.cpu = "neoverse-n1" + ("" if pmu else ",pmu=off")
+        self.is_amd64 = kernel.startswith("amd64-")
+        self.cpu = "max" if self.is_amd64 else "neoverse-n1" + ("" if pmu else ",pmu=off")
         self.cgroups = cgroups
         self.source = source  # of the counts of cgroups: "" as the scenario says
         self.rounds = rounds  # of a scenario that repeats itself
         self.name = "-".join(filter(None, (scenario, kernel, cgroups, source)))  # of its files
-        self.archives = archives
+        self.archives = ("amd64",) if self.is_amd64 else archives
         self.patience = patience
         self.run = None  # a future, once it is started
         self.took = None  # seconds
@@ -114,9 +117,10 @@ class Boot:
             for archive in self.archives:
                 with open(f"{self.directory}/{archive}.cpio.gz", "rb") as part:
                     joined.write(part.read())
-        command = [*COMMON, "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,
+        console = "ttyS0" if self.is_amd64 else "ttyAMA0"
+        command = [*(AMD64 if self.is_amd64 else ARM64), "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,
                    "-initrd", initrd, "-append",
-                   f"console=ttyAMA0 panic=-1 loglevel=3 SCENARIO={self.scenario} "
+                   f"console={console} panic=-1 loglevel=3 SCENARIO={self.scenario} "
                    f"CGROUPS={self.cgroups} SOURCE={self.source} ROUNDS={self.rounds}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -39,8 +39,8 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "default", "rates", "switches", "sources", "exact", "turns", "rotation", "hotplug",
-                 "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu"]
+LONGEST_FIRST = ["software", "churn", "default", "rates", "switches", "sources", "exact", "turns", "rotation",
+                 "hotplug", "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -309,7 +309,7 @@ class ByRecordsOn612Test(ByRecordsOn61Test):
     boot = Boot("exact", "6.12", archives=("base", "perf"), source="records")
 
 
-class SourcesChecks(AnyRun):
+class SoftwareSourcesChecks(AnyRun):
     """Two daemons count the same work at the same time: one by records of the switches between cgroups,
     the other by descriptors of the cgroups."""
 
@@ -317,11 +317,8 @@ class SourcesChecks(AnyRun):
     LONG = "long-start", "long-end"
     CGROUPS = ("/tree/a", "/tree/b", "/tree/c")
     LIVES, PAGES = 1000, 20
-    # Relative; and for each switch between cgroups, as the kernel works for a while between the end of
-    # what descriptors count of one cgroup and the record: instructions in the emulated machine, where
-    # each takes 8 ns.
-    HARDWARE, KERNEL = 0.002, 1000
     OF_TIME, SWITCH = 0.001, 5e-6  # seconds
+    CONFIG = "software"
 
     def by_records(self, metric, cgroup, span=SPAN):
         return self.grown(f"perf_cgroup_{metric}_total", *span, cgroup=cgroup)
@@ -329,13 +326,6 @@ class SourcesChecks(AnyRun):
     def by_descriptors(self, metric, cgroup, span=SPAN):
         return self.grown(f"perf_cgroup_{metric}_total", *(f"{mark}-second" for mark in span),
                           cgroup=cgroup)
-
-    def hardware_estimated(self, count, cgroup):
-        """By both daemons."""
-        parts = self.CGROUPS if cgroup == "/tree" else (cgroup,)
-        return (self.estimated(count, *self.SPAN, group="hardware", cgroup=cgroup) +
-                sum(self.estimated(count, *(f"{mark}-second" for mark in self.SPAN), group="hardware",
-                                   cgroup=part) for part in parts))
 
     def compare(self, metric, cgroup, span=SPAN):
         """(relative error, what it should be)"""
@@ -366,6 +356,58 @@ class SourcesChecks(AnyRun):
         for work in "abc":
             true = self.switches(f"{work}-end") - self.switches(f"{work}-start")
             self.assertEqual(self.by_records("context_switches", f"/tree/{work}"), true, work)
+
+    def test_time_of_the_tree_in_long_bursts_differs_by_less_than_one_in_a_thousand(self):
+        error, _ = self.compare("task_clock_seconds", "/tree", self.LONG)
+        self.assertLess(abs(error), self.OF_TIME)
+
+    def test_time_of_the_tree_is_nearly_equal(self):
+        error, true = self.compare("task_clock_seconds", "/tree")
+        switches = self.by_records("context_switches", "/tree")
+        self.assertLess(abs(error) * true, self.OF_TIME * true + self.SWITCH * switches)
+
+    def lives(self):
+        return self.record.texts["lives", "brief"]
+
+    def test_page_faults_of_a_thousand_brief_cgroups_are_all_counted_in_the_tree(self):
+        true = int(re.search(r"minflt=(\d+)", self.lives())[1])
+        exported = self.grown("perf_cgroup_minor_faults_total", "before-lives", "after-lives",
+                              cgroup="/tree")
+        self.tell(f"page faults of {self.LIVES} cgroups of a ms each", true, exported)
+        self.assertGreaterEqual(true, self.LIVES * self.PAGES)
+        self.assertEqual(exported, true)
+
+    def test_each_brief_cgroup_is_named_and_has_its_own(self):
+        scrape = self.record.scrapes["after-lives"]
+        faults = {dict(labels)["cgroup"]: value for (_, labels), value in
+                  scrape.with_name("perf_cgroup_minor_faults_total").items()
+                  if "/brief-" in dict(labels)["cgroup"]}
+        self.assertEqual(len(faults), self.LIVES)
+        self.assertGreaterEqual(min(faults.values()), self.PAGES)
+        self.assertEqual(sum(faults.values()), self.grown(
+            "perf_cgroup_minor_faults_total", "before-lives", "after-lives", cgroup="/tree"))
+        self.assertEqual(scrape.value("perf_event_exporter_unnamed_cgroups"), 0)
+
+    def test_no_counter_falls(self):
+        self.assert_nothing_fell("start", "end", "before-lives", "after-lives")
+
+    def test_daemons_end_well(self):
+        self.assert_ended_well(self.CONFIG, "second")
+
+
+class SourcesChecks(SoftwareSourcesChecks):
+    # Relative; and for each switch between cgroups, as the kernel works for a while between the end of
+    # what descriptors count of one cgroup and the record: instructions in the emulated machine, where
+    # each takes 8 ns.
+    HARDWARE, KERNEL = 0.002, 1000
+    CONFIG = "sources"
+
+    def hardware_estimated(self, count, cgroup):
+        """By both daemons."""
+        parts = self.CGROUPS if cgroup == "/tree" else (cgroup,)
+        return (self.estimated(count, *self.SPAN, group="hardware", cgroup=cgroup) +
+                sum(self.estimated(count, *(f"{mark}-second" for mark in self.SPAN), group="hardware",
+                                   cgroup=part) for part in parts))
 
     def test_instructions_in_user_mode_are_those_that_each_process_read_itself(self):
         for work in "abc":
@@ -402,15 +444,6 @@ class SourcesChecks(AnyRun):
                     error, _ = self.compare(metric, cgroup, self.LONG)
                     self.assertLess(abs(error), self.HARDWARE)
 
-    def test_time_of_the_tree_in_long_bursts_differs_by_less_than_one_in_a_thousand(self):
-        error, _ = self.compare("task_clock_seconds", "/tree", self.LONG)
-        self.assertLess(abs(error), self.OF_TIME)
-
-    def test_time_of_the_tree_is_nearly_equal(self):
-        error, true = self.compare("task_clock_seconds", "/tree")
-        switches = self.by_records("context_switches", "/tree")
-        self.assertLess(abs(error) * true, self.OF_TIME * true + self.SWITCH * switches)
-
     def test_the_tree_is_the_sum_of_its_cgroups(self):
         for metric in ("context_switches", "instructions", "instructions_user"):
             parts = {cgroup: self.by_records(metric, cgroup) for cgroup in self.CGROUPS}
@@ -418,28 +451,6 @@ class SourcesChecks(AnyRun):
                 self.hardware_estimated(part, cgroup) for cgroup, part in parts.items())
             self.assertAlmostEqual(self.by_records(metric, "/tree"), sum(parts.values()),
                                    delta=A_FEW_INSTRUCTIONS * (estimated > 0) + estimated, msg=metric)
-
-    def lives(self):
-        return self.record.texts["lives", "brief"]
-
-    def test_page_faults_of_a_thousand_brief_cgroups_are_all_counted_in_the_tree(self):
-        true = int(re.search(r"minflt=(\d+)", self.lives())[1])
-        exported = self.grown("perf_cgroup_minor_faults_total", "before-lives", "after-lives",
-                              cgroup="/tree")
-        self.tell(f"page faults of {self.LIVES} cgroups of a ms each", true, exported)
-        self.assertGreaterEqual(true, self.LIVES * self.PAGES)
-        self.assertEqual(exported, true)
-
-    def test_each_brief_cgroup_is_named_and_has_its_own(self):
-        scrape = self.record.scrapes["after-lives"]
-        faults = {dict(labels)["cgroup"]: value for (_, labels), value in
-                  scrape.with_name("perf_cgroup_minor_faults_total").items()
-                  if "/brief-" in dict(labels)["cgroup"]}
-        self.assertEqual(len(faults), self.LIVES)
-        self.assertGreaterEqual(min(faults.values()), self.PAGES)
-        self.assertEqual(sum(faults.values()), self.grown(
-            "perf_cgroup_minor_faults_total", "before-lives", "after-lives", cgroup="/tree"))
-        self.assertEqual(scrape.value("perf_event_exporter_unnamed_cgroups"), 0)
 
     def counted(self, source):
         scrape = self.record.scrapes[f"limited-{source}"]
@@ -451,12 +462,6 @@ class SourcesChecks(AnyRun):
         counted, left_out = self.counted("descriptors")
         self.assertEqual(counted + left_out, 104)
         self.assertGreater(left_out, 50)
-
-    def test_no_counter_falls(self):
-        self.assert_nothing_fell("start", "end", "before-lives", "after-lives")
-
-    def test_daemons_end_well(self):
-        self.assert_ended_well("sources", "second")
 
 
 class SourcesOn61Test(SourcesChecks, MachineTest):
@@ -1658,7 +1663,7 @@ def tests_of(suite):
 
 def on_kernel(checks, kernel, **attributes):
     """These checks on another kernel that people run, of which no test says anything of its own."""
-    name = f"{checks.__name__.removesuffix('Checks').removesuffix('Test')}On{kernel.replace('.', '')}Test"
+    name = f"{checks.__name__.removesuffix('Checks').removesuffix('Test')}On{re.sub('[.-]', '', kernel)}Test"
     old = checks.boot if hasattr(checks, "boot") else attributes.pop("boot")
     boot = Boot(old.scenario, kernel, cpus=old.cpus, source=old.source, archives=old.archives)
     bases = (checks,) if issubclass(checks, MachineTest) else (checks, MachineTest)
@@ -1672,6 +1677,9 @@ for _kernel, _is_right in (("5.10", True), ("6.16", False), ("6.18", False), ("7
     if _kernel != "6.18":
         on_kernel(DefaultConfigurationChecks, _kernel, boot=Boot("default", _kernel, cpus=2))
 on_kernel(SourcesChecks, "5.10", boot=Boot("sources", "5.10", source="records"))  # clocks of PMUs stand still
+for _kernel in ("amd64-5.10", "amd64-6.12", "amd64-6.16", "amd64-7.3"):
+    on_kernel(SoftwareSourcesChecks, _kernel, boot=Boot("software", _kernel, source="records"))
+    on_kernel(NoPmuTest, _kernel)
 on_kernel(ChangesByRecordsTest, "6.16")  # a reload without rights cannot try the clock again
 
 

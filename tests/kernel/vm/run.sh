@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The daemon on hardware counters: cross-builds it for arm64, boots it in emulated machines that have a
-# PMU, and judges there what it serves. `./dev vm-test` installs what this needs.
+# PMU, and judges there what it serves; and as it is here in amd64 machines, which have none. `./dev vm-test` installs what this needs.
 #
 #   run.sh [PART_OF_A_TEST'S_NAME...]
 #   run.sh --gate | --others     the machines that guard a merge, or all others
@@ -36,6 +36,24 @@ build_guest_program() {  # NAME SOURCE...
       -Werror -I "$root/tests" -I "$root/lib" -o "$program" "$@" "${libraries[@]}"
 }
 
+# Machines like this one, without hardware counters: what they run is what was built here.
+prepare_amd64() {
+  local release=$root/build/release series source
+  [[ $(uname -m) == x86_64 && -e $release/daemon/perf_event_exporter ]] || return 0
+  command -v qemu-system-x86_64 >/dev/null && [[ -x /bin/busybox ]] || return 0
+  for series in 5.10 6.12 6.16 7.3; do
+    ARCH=amd64 "$here/fetch.sh" kernel "$work/kernels/amd64-$series" $series || true
+  done
+  mkdir -p "$work/guest-amd64"
+  for source in "$here/guest/work.cc" "$here/../brief.cc"; do
+    g++ -std=c++20 -O2 -static -I "$root/tests" -I "$root/lib" \
+      -o "$work/guest-amd64/$(basename "$source" .cc)" "$source" \
+      "$release"/lib/libperf_event_exporter_{perf,host,base}.a
+  done
+  "$here/initramfs.sh" / "$work/amd64.cpio.gz" "$release/daemon/perf_event_exporter" \
+    "$work"/guest-amd64/{work,brief} /bin/busybox:bin/busybox "$here/guest/init:init" "$here/guest:guest"
+}
+
 pack() {
   "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
     "$work"/guest/{work,hold,rotation,control_page,records,brief} \
@@ -48,11 +66,14 @@ mkdir -p "$work"
 exec 9>"$work/.lock"
 flock 9  # one at a time
 "$here/prepare.sh" vm
-[[ ${1:-} == --gate ]] || for series in 5.10 6.16 7.0 7.3; do
-  "$here/fetch.sh" kernel "$work/kernels/$series" $series || true
-done
 build_guest_programs
 pack
+if [[ ${1:-} != --gate ]]; then
+  for series in 5.10 6.16 7.0 7.3; do
+    "$here/fetch.sh" kernel "$work/kernels/$series" $series || true
+  done
+  prepare_amd64
+fi
 printf '\n=== [%3d s] vm: run\n' "$SECONDS"
 export PYTHONPYCACHEPREFIX=$root/build/pycache
 if [[ ${1:-} == --picture ]]; then

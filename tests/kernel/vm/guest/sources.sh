@@ -6,11 +6,12 @@
 # more cgroups than descriptors allow.
 
 readonly second=http://127.0.0.1:10174
+readonly source_config=${source_config:-sources} counted_by_work=${counted_by_work:-instructions:u}
 
 # Without /tree: by descriptors, a cgroup that is counted above others takes counters of its own.
 start_second() {
   sed -e "s/^cgroups: {/cgroups: {source: descriptors, /" -e 's|"/tree", ||' \
-    /guest/config/sources.yaml >/run/second.yaml
+    "/guest/config/$source_config.yaml" >/run/second.yaml
   /app/perf_event_exporter --web.listen-address=127.0.0.1:10174 --config.file=/run/second.yaml \
     2>/run/second &
   second_daemon=$!
@@ -26,10 +27,10 @@ mark_both() {  # NAME; nothing works
 for cgroup in tree tree/a tree/b tree/c; do
   new_cgroup $cgroup
 done
-start_work a tree/a 0 instructions:u burst 300
-start_work b tree/b 0 instructions:u calls 700
-start_work c tree/c 0 instructions:u pulse 500
-start_daemon sources
+start_work a tree/a 0 "$counted_by_work" burst 300
+start_work b tree/b 0 "$counted_by_work" calls 700
+start_work c tree/c 0 "$counted_by_work" pulse 500
+start_daemon "$source_config"
 start_second
 mark_both start
 for work in a b c; do
@@ -47,8 +48,8 @@ for work in a b c; do
 done
 
 # Long bursts: few switches for what they execute.
-start_work long-a tree/a 0 instructions:u burst 20000
-start_work long-b tree/b 0 instructions:u calls 20000
+start_work long-a tree/a 0 "$counted_by_work" burst 20000
+start_work long-b tree/b 0 "$counted_by_work" calls 20000
 mark_both long-start
 for work in long-a long-b; do
   go_on $work
@@ -77,7 +78,7 @@ for number in $(seq 100); do
 done
 ulimit -n 384
 for source in records descriptors; do
-  SOURCE=$source start_daemon sources
+  SOURCE=$source start_daemon "$source_config"
   scrape_after_polls "limited-$source"
   stop_daemon
 done

@@ -74,7 +74,11 @@ void stop_at_signal() {
 /// Exactly two instructions in each turn.
 void retire(std::uint64_t instructions) {
   std::uint64_t turns = instructions / 2;
+#ifdef __aarch64__
   asm volatile("1: subs %0, %0, #1\n b.ne 1b" : "+r"(turns) : : "cc");
+#else
+  asm volatile("1: sub $1, %0\n jne 1b" : "+r"(turns) : : "cc");
+#endif
 }
 
 void work_for_us(long us) {
