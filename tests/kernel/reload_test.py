@@ -152,7 +152,7 @@ class UncountedTest(unittest.TestCase):
             cgroup = tree.make("b")
             keys = uncounted.format(cgroup=cgroup)
             with harness.Daemon(self.config(tree, source)) as daemon:
-                before = self.after_work(daemon, tree, cgroup)
+                _, before = self.around_work(daemon, tree, cgroup)
                 self.reload(daemon, tree, source, keys)
                 absent = daemon.scrape_when("end of the series", lambda scrape: not [
                     labels for _, labels in scrape if ("cgroup", cgroup) in labels])
@@ -163,11 +163,11 @@ class UncountedTest(unittest.TestCase):
                 self.reload(daemon, tree, source, "")
                 again = daemon.scrape_when("the series", lambda scrape: scrape.has(
                     self.FAULTS, cgroup=cgroup))
-                after = self.after_work(daemon, tree, cgroup)
+                begun, after = self.around_work(daemon, tree, cgroup)
         harness.check_records(before, after)
         self.assertEqual(absent.value("perf_event_exporter_cgroups", state="lingering"), 0)
         meanwhile, later = (self.grown(a, b, cgroup)
-                            for a, b in ((before, again), (again, after)))
+                            for a, b in ((before, again), (begun, after)))
         print(f"\n{keys}, {source}: {used:.4f} s of CPU time while it was not counted, then "
               f"{meanwhile['unmeasured']:.4f} s unmeasured and {meanwhile['faults']:.0f} faults; "
               f"{later['faults']:.0f} of {self.PAGES} faults after that")
@@ -176,14 +176,20 @@ class UncountedTest(unittest.TestCase):
         self.assertGreaterEqual(later["faults"], self.PAGES)
         self.assertLess(later["faults"], 1.02 * self.PAGES)
 
-    def after_work(self, daemon, tree, cgroup):
+    def around_work(self, daemon, tree, cgroup):
+        """Scrapes while it is in the cgroup: what it did before it moved there is another's."""
         daemon.scrape_when("its counters", lambda scrape: scrape.has(self.FAULTS, cgroup=cgroup))
-        self.work(tree, cgroup)
-        return daemon.scrape_after_polls()
+        with self.workload(tree, cgroup) as work:
+            begun = daemon.scrape_after_polls()
+            self.assertGreaterEqual(work.run()["minflt"], self.PAGES)
+            return begun, daemon.scrape_after_polls()
 
     def work(self, tree, cgroup):
-        with harness.Workload(tree, cgroup, min(harness.online_cpus()), 0, self.PAGES, 0) as work:
-            self.assertGreaterEqual(work.run()["minflt"], self.PAGES)
+        with self.workload(tree, cgroup) as work:
+            work.run()
+
+    def workload(self, tree, cgroup):
+        return harness.Workload(tree, cgroup, min(harness.online_cpus()), 0, self.PAGES, 0)
 
     @staticmethod
     def reload(daemon, tree, source, keys):

@@ -302,6 +302,12 @@ class DowngradeTest(WebTest):
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)
             restarted.logged(" level=warn ", "anyone who can connect to this server")
+            required = subprocess.run(
+                [harness.daemon_binary, f"--config.file={restarted.config_path}", "--web.require=users",
+                 f"--web.config.file={self.web_config}", "--web.listen-address=127.0.0.1:0"],
+                capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
+        self.assertEqual(required.returncode, 1)
+        self.assertIn("does not meet --web.require=users. Remedy: restore", required.stderr)
 
     def test_a_refused_file_does_not_make_a_health_check_fail(self):
         harness.require(shutil.which("openssl"), "openssl is not installed")
