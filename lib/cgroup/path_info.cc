@@ -23,7 +23,6 @@ using Fields = std::span<std::string PathInfo::*const>;
 /// Fields that the nearest service manager decides: the host's, a user's, a container's.
 constexpr std::string PathInfo::*kUnitFields[] = {&PathInfo::unit, &PathInfo::slice, &PathInfo::uid,
                                                   &PathInfo::session};
-constexpr std::string PathInfo::*kPodFields[] = {&PathInfo::pod_uid, &PathInfo::qos_class};
 constexpr std::string PathInfo::*kWorkloadFields[] = {
     &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
     &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
@@ -85,7 +84,8 @@ class PathParser {
 };
 
 void PathParser::enter(std::string_view component) {
-  const std::optional<Match> found = match(place_, component);
+  std::optional<Match> found = match(place_, component);
+  if (found && is_of_user_ && found->rule->field == &PathInfo::pod_uid) found.reset();
   if (found) begin(found->rule->begins);
   set_unit(component);
   if (found) apply(*found);
@@ -124,7 +124,6 @@ void PathParser::apply(const Match& match) {
   if (rule.fixed.field != nullptr) info_.*rule.fixed.field = rule.fixed.value;
   if (rule.field != nullptr) info_.*rule.field = match.name.value;
   if (!match.name.ecs_task.empty()) info_.ecs_task = match.name.ecs_task;
-  if (is_of_user_ && rule.begins == Begins::kGroup) clear(kPodFields);
   info_.is_helper |= rule.is_helper;
   if (rule.begins == Begins::kContainer) are_units_outer_ = true;
 }
