@@ -337,7 +337,7 @@ while os.read(mine, 1): os.write(ours, b"x")
             for away in self.AWAY:
                 with self.subTest(source=source, away=away):
                     harness.undisturbed(functools.partial(
-                        self.compare, source, lambda daemon, away=away: self.stopped(daemon, away)))
+                        self.compare, source, lambda daemon, away=away: self.stopped(daemon, away), True))
 
     def test_the_same_while_others_keep_it_off_its_cpus(self):
         cpu = harness.v1_mount("cpu")
@@ -345,7 +345,8 @@ while os.read(mine, 1): os.write(ours, b"x")
         for source, *limit in self.LIMITS:
             with self.subTest(source=source, limit=limit):
                 harness.undisturbed(functools.partial(
-                    self.compare, source, lambda daemon, limit=limit: self.limited(daemon, cpu, *limit)))
+                    self.compare, source, lambda daemon, limit=limit: self.limited(daemon, cpu, *limit),
+                    False))  # where the machine has time, so little is enough
 
     @staticmethod
     def stopped(daemon, seconds):
@@ -370,7 +371,7 @@ while os.read(mine, 1): os.write(ours, b"x")
         with open(path, "w", encoding="utf-8") as file:
             file.write(str(number))
 
-    def compare(self, source, keep_away):
+    def compare(self, source, keep_away, must_lose):
         with contextlib.ExitStack() as stack:
             tree = stack.enter_context(harness.CgroupTree("away"))
             tenant, *victims = [tree.make(name) for name in ("tenant", "a", "b", "c", "d")]
@@ -388,7 +389,9 @@ while os.read(mine, 1): os.write(ours, b"x")
                 work.stop()
             true = [work.minor_faults() for work in works]
             after = daemon.scrape_after_polls(3)
-        if after.records("lost") == counted.records("lost"):
+        lost = after.records("lost") - counted.records("lost")
+        print(f"\n{source}: {lost:.0f} records were lost")
+        if lost == 0 and must_lose:
             raise harness.Disturbed("no record was lost: the pair did not fill the buffer")
         for cgroup, faults in zip(victims, true):
             self.check(Span(counted, after), cgroup, faults)
