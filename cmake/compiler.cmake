@@ -66,10 +66,9 @@ if(PEX_HARDENING AND NOT PEX_SANITIZERS)
 endif()
 
 # Fast repeat builds where ccache is present; nothing depends on it. It remembers files by their paths
-# below this tree and whatever the locale: the image finds what was compiled for the tests. It takes
-# the files included from what the compiler reports, instead of preprocessing each file once more.
+# below this tree and whatever the locale: the image finds what was compiled for the tests.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
                                   CCACHE_SLOPPINESS=locale,pch_defines,time_macros ${CCACHE})
 endif()
