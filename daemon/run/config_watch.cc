@@ -32,6 +32,7 @@ void ConfigWatch::look() {
   if (is_stable && seen_ != known_) {
     const bool is_in_place = seen_.are_files_of(known_);
     known_ = seen_;  // reported once, also if it is read only after another reload
+    if (is_in_place) looks_until_next_try_ = 0;  // nor is it tried again
     return on_due_(is_in_place ? Reason::kWrittenInPlace : Reason::kReplaced);
   }
   if (looks_until_next_try_ > 0 && --looks_until_next_try_ == 0) on_due_(Reason::kNotAdopted);

@@ -163,6 +163,7 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
   families.push_back(collected(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"),
                                unnamed_time_.count()));
+  if (cpu_wait_.count() == 0) return;  // the kernel does not report it
   families.push_back(
       collected(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count()));
 }

@@ -112,7 +112,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cpu_wait_seconds_total", FamilyType::kCounter, "",
      "Time for which the counting threads were ready to run and waited for a CPU, summed over "
      "CPUs. "
-     "While a thread waits, its buffer of switch records can overflow."},
+     "While a thread waits, its buffer of switch records can overflow. Absent if the kernel does "
+     "not report it."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",
      "Series of the last snapshot, with the start times of counters if openmetrics.created is "
      "set."},

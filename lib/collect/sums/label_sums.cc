@@ -163,6 +163,7 @@ void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
   members_->follow(*snapshot.targets, *plan_);
   const std::vector<CgroupTarget>& targets = snapshot.targets->cgroups;
   for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const std::vector<std::string> rest_values = values_of_rest(plan_->sums[number]);
     std::vector<std::optional<std::vector<std::string>>> values;
     for (const CgroupTarget& target : targets) {
       values.push_back(values_of(*target.description, plan_->sums[number].labels));
@@ -176,7 +177,8 @@ void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
       if (!values[target]) continue;
       const auto own = sums_[number].find(*values[target]);
       sum = own == sums_[number].end() ? &rest(number, now) : &own->second;
-      left_out_[number] += own == sums_[number].end() ? 1 : 0;
+      const bool is_left_out = own == sums_[number].end() && *values[target] != rest_values;
+      left_out_[number] += is_left_out ? 1 : 0;
       if (targets[target].cgroup) ++sum->cgroups;
     }
   }

@@ -782,6 +782,16 @@ TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRo
   EXPECT_THAT(machine.report.failures, testing::IsEmpty());
 }
 
+TEST(LabelSumsTest, ACgroupThatIsNamedLikeTheRestIsInItAndNotLeftOut) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("other")}};
+  machine.count(1, 5);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("other"), 5U);
+  EXPECT_EQ(machine.table().left_out, 0U);
+}
+
 /// A tenant chooses how many names there are of its own cgroups.
 TEST(LabelSumsTest, ATenantWithManyCombinationsTakesNoSumFromOneWithFew) {
   SumPlan sum = by({"workload"});

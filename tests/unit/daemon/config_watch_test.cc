@@ -133,6 +133,21 @@ TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileHasChanged) {
   EXPECT_EQ(tries_, 0);
 }
 
+TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileWasWrittenInPlace) {
+  watch_.stop();
+  int tries = 0;
+  ConfigWatch watch{loop_, tree_.path("config.yaml"),
+                    [&](ConfigWatch::Reason why) {
+                      tries += why == ConfigWatch::Reason::kWrittenInPlace ? 0 : 1;
+                    },
+                    1ms};
+  watch.start();
+  watch.try_again();
+  tree_.write("config.yaml", "half");
+  look(2 * ConfigWatch::kLooksUntilNextTry);
+  EXPECT_EQ(tries, 0);
+}
+
 TEST_F(ConfigWatchTest, TheLoopEndsOnceItIsStopped) {
   watch_.stop();
   loop_.run();
