@@ -53,6 +53,7 @@ void add_poll(exposition::PollMetrics& polls) {
   collect::PollReport report;
   report.refusals[{"cycles", EMFILE}] = 1;
   report.now.late_cpus = {1};
+  report.waited_for_cpu = std::chrono::milliseconds{2};
   polls.add(report, std::move(snapshot));
 }
 
