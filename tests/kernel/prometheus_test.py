@@ -110,15 +110,15 @@ class PrometheusTest(unittest.TestCase):
 
     def compare_task_clock(self):
         """With the times of the polls, in two scrapes that Prometheus has stored."""
-        clocks, polled, late, lasted, standstills = zip(self.stored(), self.stored())
+        clocks, polled, late, lasted, before, standstills = zip(self.stored(), self.stored())
         if late[1] != late[0]:
             raise harness.Disturbed(f"{late[1] - late[0]:.0f} polls were published without a late CPU")
         if standstills[1] != standstills[0]:
             raise harness.Disturbed("the kernel did not schedule a group of a whole CPU")
         cpus = {(("cpu", str(cpu)),) for cpu in harness.online_cpus()}
         self.assertEqual([set(each) for each in clocks], [cpus, cpus])
-        # A poll reads each CPU at another instant.
-        passed, polls = polled[1] - polled[0], lasted[1] - lasted[0]
+        # A poll reads each CPU at another instant, the first one and the last one too.
+        passed, polls = polled[1] - polled[0], lasted[1] - before[0]
         self.assertGreater(passed, 0)
         for cpu in cpus:
             self.assertAlmostEqual(clocks[1][cpu] - clocks[0][cpu], passed,
@@ -126,14 +126,16 @@ class PrometheusTest(unittest.TestCase):
 
     def stored(self):
         """Of a scrape that comes later, with SCRAPES in between: task clock of each CPU, when it was
-        read, how many polls were late until then, how long all of them have lasted, and how often the
-        kernel did not schedule a group."""
+        read, how many polls were late until then, how long all of them have lasted, and those of the
+        scrape before, and how often the kernel did not schedule a group."""
         self.prometheus.await_scrapes(self.prometheus.scalar("sum_over_time(up[5m])") + SCRAPES)
         at = f"@ {self.prometheus.scalar('timestamp(up)'):.3f}"
         return (self.prometheus.query(f"sum by (cpu) (perf_cpu_task_clock_seconds_total {at})"),
                 *(self.prometheus.scalar(f"sum(perf_event_exporter_{name} {at})") for name in (
                     "last_poll_timestamp_seconds", "cpu_late_polls_total",
                     "poll_duration_seconds_sum")),
+                self.prometheus.scalar(
+                    f"perf_event_exporter_poll_duration_seconds_sum {at} offset {EVERY:g}s"),
                 self.prometheus.scalar(f"sum(perf_group_standstills_total {at})"))
 
     def test_each_cpu_switches(self):
