@@ -23,7 +23,7 @@ skip() {
 
 require_programs() {
   local program
-  for program in qemu-system-aarch64 aarch64-linux-gnu-g++ aarch64-linux-gnu-readelf apt-get apt-cache \
+  for program in qemu-system-aarch64 clang++ aarch64-linux-gnu-g++ aarch64-linux-gnu-readelf apt-get apt-cache \
     dpkg-deb cmake ninja cpio python3; do
     command -v "$program" >/dev/null || skip "$program is not installed (packaging/dependencies/vm.txt)"
   done
@@ -43,13 +43,13 @@ fetch_kernel() {  # NAME SERIES [MAX]
   "$root/tests/kernel/vm/fetch.sh" kernel "$work/kernels/$1" "${@:2}"
 }
 
-# Only the daemon, without tests, lightly optimised: it shall be there soon.
+# Only the daemon, without tests, not optimised: it shall be there soon.
 build_daemon() {
   if [[ ! $work/daemon/build.ninja -nt $sysroot/.holds ]]; then
     rm -rf "$work/daemon"
     cmake -S "$root" -B "$work/daemon" -G Ninja \
       -DCMAKE_TOOLCHAIN_FILE="$root/tests/kernel/vm/toolchain-arm64.cmake" -DPEX_SYSROOT="$sysroot" \
-      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DPEX_WERROR=ON
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DPEX_WERROR=ON
   fi
   cmake --build "$work/daemon" --target perf_event_exporter -- --quiet
 }
