@@ -11,7 +11,7 @@
 
 #include "access/web_config.h"
 
-namespace pex::access {
+namespace pex::access::web_protections_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(ProtectionStatesTest, HoldNoSecret) {
 }
 
 }  // namespace
-}  // namespace pex::access
+}  // namespace pex::access::web_protections_test

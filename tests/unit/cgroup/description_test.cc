@@ -11,7 +11,7 @@
 
 #include "support/temp_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::description_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -285,4 +285,4 @@ TEST(ClaimedIdsTest, CgroupsThatRootHasNamedKeepTheIdsThatTheyShare) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::description_test

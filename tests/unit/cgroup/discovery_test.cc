@@ -24,7 +24,7 @@
 
 #include "support/temp_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::discovery_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -966,4 +966,4 @@ TEST(DiscoveryTest, ReportsOnceADirectoryThatMayNotBeRead) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::discovery_test

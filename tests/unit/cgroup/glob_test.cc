@@ -7,7 +7,7 @@
 
 #include "unit/cgroup/patterns.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::glob_test {
 namespace {
 
 TEST(GlobTest, MatchesByComponents) {
@@ -181,4 +181,4 @@ RC_GTEST_PROP(GlobTest, MayMatchBelowEveryAncestorOfAMatch, ()) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::glob_test

@@ -18,7 +18,7 @@
 #include "cgroup/discovery.h"
 #include "watched_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::gone_cgroups_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -460,4 +460,4 @@ RC_GTEST_PROP(GoneCgroupsPropertyTest, WithAllReportedEachIsFoundOnceAndNoneIsMi
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::gone_cgroups_test

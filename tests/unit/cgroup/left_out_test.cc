@@ -14,7 +14,7 @@
 #include "base/unique_fd.h"
 #include "support/temp_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::left_out_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,4 +148,4 @@ TEST_F(LeftOutTest, OfNoneNamesNone) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::left_out_test

@@ -22,7 +22,7 @@
 
 #include "support/temp_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::log_links_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -595,4 +595,4 @@ INSTANTIATE_TEST_SUITE_P(Limits, LogLinksWithoutInotifyTest,
                          [](const auto& limit) { return std::string(limit.param); });
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::log_links_test

@@ -19,7 +19,7 @@
 
 #include "watched_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::name_keeper_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -619,4 +619,4 @@ RC_GTEST_PROP(NameKeeperPropertyTest, NamesNoneWronglyAndAllThatItHasSeenInTheLa
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::name_keeper_test

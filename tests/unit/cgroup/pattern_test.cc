@@ -10,7 +10,7 @@
 
 #include "unit/cgroup/patterns.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::pattern_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -317,4 +317,4 @@ RC_GTEST_PROP(PatternTest, MatchesAllThatIsBelowWhereItEndsInAWildcard, ()) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::pattern_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace pex::cgroup {
+namespace pex::cgroup::selection_test {
 namespace {
 
 std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
@@ -111,4 +111,4 @@ RC_GTEST_PROP(SelectionTest, ReadsBelowEveryAncestorOfWhatItWants, ()) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::selection_test

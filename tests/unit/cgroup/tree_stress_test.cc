@@ -15,7 +15,7 @@
 #include "support/timed_property.h"
 #include "watched_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::tree_stress_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST(TreeStressTest, KnowsInTheEndWhatIsThereHoweverMuchHappensWhileItWalks) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::tree_stress_test

@@ -5,7 +5,7 @@
 
 #include "support/temp_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::tree_watch_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST_F(TreeWatchTest, ADirectoryThatHasGoneMakesRoomAtOnceAndReportsWhatItHadSee
 TEST_F(TreeWatchTest, HasADescriptorToWaitFor) { EXPECT_GE(watch_.descriptor(), 0); }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::tree_watch_test

@@ -13,7 +13,7 @@
 #include "cgroup/tree.h"
 #include "watched_tree.h"
 
-namespace pex::cgroup {
+namespace pex::cgroup::tree_without_watches_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -153,4 +153,4 @@ TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilThereIsInotify) {
 }
 
 }  // namespace
-}  // namespace pex::cgroup
+}  // namespace pex::cgroup::tree_without_watches_test

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace pex::collect {
+namespace pex::collect::label_sums_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -903,4 +903,4 @@ RC_GTEST_PROP(LabelSumsProperty, HaveAllThatEverWasCountedAndNeverFall, ()) {
 }
 
 }  // namespace
-}  // namespace pex::collect
+}  // namespace pex::collect::label_sums_test

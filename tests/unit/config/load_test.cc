@@ -14,7 +14,7 @@
 #include "yaml/diagnostic.h"
 #include "yaml/file.h"
 
-namespace pex::config {
+namespace pex::config::load_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -706,4 +706,4 @@ TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
 }
 
 }  // namespace
-}  // namespace pex::config
+}  // namespace pex::config::load_test

@@ -8,7 +8,7 @@
 
 #include "support/patience.h"
 
-namespace pex::daemon {
+namespace pex::daemon::reloader_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -157,4 +157,4 @@ TEST_F(ReloaderTest, LeavesNoWorkToTheLoopWhenItIsStoppedDuringTheSecond) {
 }
 
 }  // namespace
-}  // namespace pex::daemon
+}  // namespace pex::daemon::reloader_test

@@ -18,7 +18,7 @@
 #include "support/file_shortage.h"
 #include "support/temp_tree.h"
 
-namespace pex::events {
+namespace pex::events::pmu_test {
 
 void PrintTo(const FormatField& field, std::ostream* out) {
   *out << "config" << field.word;
@@ -709,4 +709,4 @@ TEST(PmuNameTest, LosesItsNumberAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace pex::events
+}  // namespace pex::events::pmu_test

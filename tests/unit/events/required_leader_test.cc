@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace pex::events {
+namespace pex::events::required_leader_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST(LeadersFirstTest, LeavesAGroupThatNeedsNoLeaderAsItIs) {
 }
 
 }  // namespace
-}  // namespace pex::events
+}  // namespace pex::events::required_leader_test

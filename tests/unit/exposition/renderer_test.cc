@@ -18,7 +18,7 @@
 #include "snapshots.h"
 #include "support/events.h"
 
-namespace pex::exposition {
+namespace pex::exposition::renderer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -775,4 +775,4 @@ RC_GTEST_PROP(RendererTest, WritesTheSameSamplesInBothFormats, ()) {
 }
 
 }  // namespace
-}  // namespace pex::exposition
+}  // namespace pex::exposition::renderer_test

@@ -11,7 +11,7 @@
 
 #include "support/scripted_kernel.h"
 
-namespace pex::perf {
+namespace pex::perf::group_trial_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -198,4 +198,4 @@ TEST(SplitToFitTest, NeverCutsApartWhatBelongsTogether) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::group_trial_test

@@ -17,7 +17,7 @@
 #include "cgroup/hierarchy.h"
 #include "perf/counter_group.h"
 
-namespace pex::perf {
+namespace pex::perf::linux_perf_kernel_test {
 namespace {
 
 constexpr std::size_t kPages = 1024;  // far more than anything else faults here meanwhile
@@ -232,4 +232,4 @@ TEST_F(LinuxPerfKernelTest, CountsACgroupOfTheHierarchyThatIsFound) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::linux_perf_kernel_test

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace pex::perf {
+namespace pex::perf::mapping_test {
 namespace {
 
 const std::size_t kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -79,4 +79,4 @@ TEST(MappingExample, IsRight) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::mapping_test

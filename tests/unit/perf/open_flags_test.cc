@@ -13,7 +13,7 @@
 
 #include "perf/linux_perf_kernel.h"
 
-namespace pex::perf {
+namespace pex::perf::open_flags_test {
 namespace {
 
 constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP;
@@ -95,4 +95,4 @@ TEST(OpenFlagsTableTest, HasEachFlagOnce) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::open_flags_test

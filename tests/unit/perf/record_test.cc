@@ -12,7 +12,7 @@
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 
-namespace pex::perf {
+namespace pex::perf::record_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -438,4 +438,4 @@ TEST(RecordExample, PrintsTheNameOfAThread) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::record_test

@@ -17,7 +17,7 @@
 #include "perf/cpu_registers.h"
 #include "support/real_events.h"
 
-namespace pex::perf {
+namespace pex::perf::ring_buffer_real_test {
 namespace {
 
 using test::NewMemory;
@@ -337,4 +337,4 @@ TEST_F(RingBufferRealTest, HasNoAuxAreaIfThePmuDoesNotTrace) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::ring_buffer_real_test

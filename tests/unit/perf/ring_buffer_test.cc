@@ -22,7 +22,7 @@
 #include "support/scripted_ring.h"
 #include "support/timed_property.h"
 
-namespace pex::perf {
+namespace pex::perf::ring_buffer_test {
 namespace {
 
 using test::numbered_record;
@@ -584,4 +584,4 @@ TEST(RingBufferExample, IsRight) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::ring_buffer_test

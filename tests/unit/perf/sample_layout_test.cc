@@ -15,7 +15,7 @@
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 
-namespace pex::perf {
+namespace pex::perf::sample_layout_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -379,4 +379,4 @@ TEST(SampleExample, PrintsTheCgroupOfASample) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::sample_layout_test

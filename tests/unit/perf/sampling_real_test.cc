@@ -26,7 +26,7 @@
 #include "perf/sampling_table.h"
 #include "support/real_events.h"
 
-namespace pex::perf {
+namespace pex::perf::sampling_real_test {
 namespace {
 
 using test::NewMemory;
@@ -504,4 +504,4 @@ TEST_F(SamplingRealTest, SaysWhatThePerfEventAttrOfTheKernelDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::sampling_real_test

@@ -28,7 +28,7 @@
 #include "cgroup/hierarchy.h"
 #include "support/real_events.h"
 
-namespace pex::perf {
+namespace pex::perf::side_band_test {
 namespace {
 
 using test::RecordedEvent;
@@ -405,4 +405,4 @@ TEST_F(SideBandTest, ReportsWhatAnInheritedEventCounted) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::side_band_test

@@ -24,7 +24,7 @@
 #include "support/scripted_ring.h"
 #include "support/timed_property.h"
 
-namespace pex::perf {
+namespace pex::perf::switch_ring_test {
 
 /// What a visitor was given, with a copy of what is in the ring.
 struct SeenRecord {
@@ -1137,4 +1137,4 @@ PEX_TIMED_FIXTURE_PROPERTY(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFo
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::switch_ring_test

@@ -23,7 +23,7 @@
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
-namespace pex::perf {
+namespace pex::perf::task_counters_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -543,4 +543,4 @@ TEST_F(TaskCountersOfLinuxTest, FailForAProcessThatHasEnded) {
 }
 
 }  // namespace
-}  // namespace pex::perf
+}  // namespace pex::perf::task_counters_test

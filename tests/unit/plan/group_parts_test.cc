@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace pex::plan {
+namespace pex::plan::group_parts_test {
 namespace {
 
 /// An event with one instance for each of `pmus`; "" is one that is counted on all CPUs.
@@ -79,4 +79,4 @@ TEST(GroupPartsTest, HoldTheEventsOfOnePmuEach) {
 }
 
 }  // namespace
-}  // namespace pex::plan
+}  // namespace pex::plan::group_parts_test
