@@ -21,11 +21,12 @@ fuzzer() { printf '%s/tests/fuzz/%s_fuzzer' "$build" "$1"; }
 
 fuzz() {  # SECONDS SUBJECT
   local -r subject=$2 log=$build/$2.log found=$build/found/$2
-  local status=0
+  local status=0 seeds=("$root/tests/fuzz/corpus/$2")
+  [[ $2 != config ]] || seeds+=("$root/config" "$root/tests/e2e/cases")
   mkdir -p "$build/corpus/$subject" "$found"
   "$(fuzzer "$subject")" -max_total_time="$1" -timeout=$max_time -rss_limit_mb=$max_memory \
     -print_final_stats=1 -artifact_prefix="$found/" \
-    "$build/corpus/$subject" "$root/tests/fuzz/corpus/$subject" >"$log" 2>&1 || status=$?
+    "$build/corpus/$subject" "${seeds[@]}" >"$log" 2>&1 || status=$?
   report "$subject" "$log" "$status"
   return "$status"
 }
