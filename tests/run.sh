@@ -50,7 +50,7 @@ check alone release 1 -L alone "${alone[@]}" || failed=true
 check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" &
 release=$!
 wait $asan || { kill $release && exit 1; }
-check asan asan 2 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 || failed=true
+check asan asan 4 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 || failed=true
 wait $release || failed=true; cat "$logs/asan.log"
 if [[ $ring != gate ]]; then
   stage "tsan: compile and test"  # clang's ends where addresses are spread widely (vm.mmap_rnd_bits)

@@ -135,7 +135,7 @@ class PrometheusTest(unittest.TestCase):
                     "last_poll_timestamp_seconds", "cpu_late_polls_total",
                     "poll_duration_seconds_sum")),
                 self.prometheus.scalar(
-                    f"perf_event_exporter_poll_duration_seconds_sum {at} offset {EVERY:g}s"),
+                    f"perf_event_exporter_poll_duration_seconds_sum {at} offset {1000 * EVERY:.0f}ms"),
                 self.prometheus.scalar(f"sum(perf_group_standstills_total {at})"))
 
     def test_each_cpu_switches(self):

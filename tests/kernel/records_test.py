@@ -190,7 +190,8 @@ class BriefLivesTest(unittest.TestCase):
         if after.value(SOURCE, source="descriptors") > 0:
             raise harness.Unwritten("not all CPUs write all records: only the sum was compared")
         of_each = self.faults(tree, after)
-        self.assertEqual(len(of_each), self.LIVES)
+        self.assertEqual(len(of_each), self.LIVES, after.with_name("perf_event_exporter_cgroups")
+                         | after.with_name("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"))
         self.assertEqual(sum(of_each.values()), true)
         self.assertGreaterEqual(min(of_each.values()), self.PAGES)
 
@@ -307,7 +308,7 @@ class ReaderAwayTest(unittest.TestCase):
     """The exporter does not run, while a tenant switches so often that the buffer is full at once. What
     is missing then is nobody else's, and within the time that is said to be unmeasured."""
 
-    AWAY = (1.5, 3, 8)  # seconds
+    AWAY = (1.5, 3, 8) if "PEX_PROPERTY_SECONDS" in os.environ else (1.5, 3)  # seconds; all in the second ring
     LIMITS = [("records", "cpu.shares", 20),  # others have 1024 for each task
               ("auto", "cpu.cfs_quota_us", 5000)]  # of 100 000
     LIMITED = 5  # seconds

@@ -24,6 +24,7 @@ ESTIMATE = 0.01
 # Events come in bursts: what lies between two records of which one is missing is estimated by the rate
 # before. 1.9 % seen, where 3 were missing.
 ESTIMATE_OF_EVENTS = 0.05
+LARGEST_TOLERANCE = 0.2  # with what was not measured
 
 
 def machine_switches():
@@ -61,24 +62,23 @@ class Run:
         self.seen = workload.run()
         self.after = Bracket(daemon, workload, counters, clocks)
         self.stolen = harness.stolen() - stolen
-        lost = self.after.scrape.records("lost") - self.before.scrape.records("lost")
-        if lost:
-            raise harness.Disturbed(f"the buffer had no room for {lost:.0f} records")
         standstills = self.after.scrape.standstills() - self.before.scrape.standstills()
         if standstills:
             raise harness.Disturbed(f"the kernel did not schedule {standstills:.0f} groups")
+        if self.tolerance(1) > LARGEST_TOLERANCE:
+            raise harness.Disturbed(f"{self.missing():.3f} s were not measured, as records were lost")
 
     def increment(self, name, **labels):
         return self.after.scrape.value(name, **labels) - self.before.scrape.value(name, **labels)
 
     def tolerance(self, true, part=ESTIMATE_OF_EVENTS):
-        """Of what was counted: where no record is missing, nothing; else also what is unmeasured."""
-        enabled, running = (self.increment(f"perf_group_{time}_seconds_total", group="software",
-                                           cgroup=self.cgroup) for time in ("enabled", "running"))
-        return (part + (enabled - running) / running) * true if self.missing() else 0
+        """Of what was counted: where all was measured, nothing; else also what was not."""
+        running = self.increment("perf_group_running_seconds_total", group="software", cgroup=self.cgroup)
+        return (part + self.missing() / running) * true if self.missing() else 0
 
     def missing(self):
-        return self.after.scrape.unrecorded() - self.before.scrape.unrecorded()
+        """Seconds of the cgroup that were not measured, around records that are missing."""
+        return round(harness.unmeasured(self.before.scrape, self.after.scrape, cgroup=self.cgroup), 9)
 
     def source_changed(self):
         source = "perf_event_exporter_cgroup_source_cpus"
@@ -103,8 +103,8 @@ class TruthTest(unittest.TestCase):
         harness.undisturbed(cls.observe)
         for run in (cls.switching, cls.computing):
             if run.missing():
-                print(f"{run.missing():.0f} records of switches are missing: what was counted is "
-                      "in part estimated", flush=True)
+                print(f"{run.missing():.3f} s were not measured: what was counted is in part estimated",
+                      flush=True)
 
     @classmethod
     def observe(cls):
@@ -193,7 +193,7 @@ class TruthTest(unittest.TestCase):
                                          **labels)
                 for time in ("enabled", "running"))
             self.assertLessEqual(round(running * 1e9), round(enabled * 1e9))
-            if "cpu" in labels or not self.computing.missing():  # else unmeasured for each cgroup
+            if "cpu" in labels:
                 self.assertAlmostEqual(running, enabled, delta=enabled * 0.001)
 
     def test_sleeping_neighbour_shows_nothing_of_it(self):
