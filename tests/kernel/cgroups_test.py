@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
@@ -302,7 +301,7 @@ class TooManyTest(unittest.TestCase):
         self.assertEqual(state(first, "left_out"), 0)
 
 
-class Comings(threading.Thread):
+class Comings(harness.Repeated):
     """Cgroups that come and go, of which each lives so long: more than can be opened."""
 
     LIFE, EVERY = 3.0, 0.2
@@ -310,7 +309,6 @@ class Comings(threading.Thread):
     def __init__(self, tree):
         super().__init__()
         self.tree = tree
-        self.ending = threading.Event()
         self.made = self.removed = 0
 
     def run(self):
@@ -328,14 +326,6 @@ class Comings(threading.Thread):
     @staticmethod
     def name(number):
         return f"a{number:06}"
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ending.set()
-        self.join()
 
 
 class FairnessTest(unittest.TestCase):

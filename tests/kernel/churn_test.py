@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 import time
 import unittest
 
@@ -15,43 +14,28 @@ SCRAPE_EVERY = 0.25
 LINGER = 2
 
 
-class Scraper(threading.Thread):
+class Scraper(harness.Repeated):
     """Scrapes at a steady pace and keeps what was wrong."""
 
     def __init__(self, daemon, every=SCRAPE_EVERY):
         super().__init__()
         self.daemon_under_test = daemon
         self.every = every
-        self.ending = threading.Event()
         self.falls = harness.Falls()
-        self.problems = []
         self.seen_cgroups = set()
         self.scrapes = 0
         self.polled = None       # when the counts of the last scrape were read
         self.longest_poll = 0.0  # seconds from one reading to the next
 
-    def run(self):
-        while not self.ending.wait(self.every):
-            try:
-                scrape = self.daemon_under_test.scrape()  # fails unless 200 and without duplicates
-            except Exception as problem:  # pylint: disable=broad-except
-                self.problems.append(repr(problem))
-                continue
-            self.scrapes += 1
-            self.falls.look_at(scrape)
-            polled = scrape.value("perf_event_exporter_last_poll_timestamp_seconds")
-            self.longest_poll = max(self.longest_poll, polled - (self.polled or polled))
-            self.polled = polled
-            for _, labels in scrape.with_name("perf_cgroup_minor_faults_total"):
-                self.seen_cgroups.add(dict(labels)["cgroup"])
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ending.set()
-        self.join()
+    def once(self):
+        scrape = self.daemon_under_test.scrape()  # fails unless 200 and without duplicates
+        self.scrapes += 1
+        self.falls.look_at(scrape)
+        polled = scrape.value("perf_event_exporter_last_poll_timestamp_seconds")
+        self.longest_poll = max(self.longest_poll, polled - (self.polled or polled))
+        self.polled = polled
+        for _, labels in scrape.with_name("perf_cgroup_minor_faults_total"):
+            self.seen_cgroups.add(dict(labels)["cgroup"])
 
 
 def run_once_in(tree, *cgroups):

@@ -16,7 +16,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 import unittest
 import urllib.error
 import urllib.request
@@ -511,6 +513,38 @@ class Scrape(dict):
 
     def with_name(self, prefix):
         return {series: value for series, value in self.items() if series[0].startswith(prefix)}
+
+
+class Repeated(threading.Thread):
+    """Calls `once()` each `every` seconds while it is open, and keeps what failed."""
+
+    every = 1.0
+
+    def __init__(self):
+        super().__init__(name=type(self).__name__)
+        self.ending = threading.Event()
+        self.problems = []
+
+    def pause(self):
+        return self.every
+
+    def run(self):
+        while not self.ending.wait(self.pause()):
+            try:
+                self.once()
+            except Exception:  # pylint: disable=broad-except
+                self.problems.append(f"{self.name}: {traceback.format_exc()}")
+
+    def once(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.join()
 
 
 class Falls:

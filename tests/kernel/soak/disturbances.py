@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 
 import exposition
 import harness
@@ -28,40 +27,28 @@ from soak import setting
 _, CLIENT, CROWD = web.OTHER_HOSTS  # the first one scrapes
 
 
-class Disturbance(threading.Thread):
+class Disturbance(harness.Repeated):
     """One step after the other, with `pauses` of seconds between them. `quiet` holds off the next
     step, so that what it does is whole at both ends of a comparison."""
 
     pauses = (1.0, 4.0)
 
     def __init__(self, seed):
-        super().__init__(name=type(self).__name__)
+        super().__init__()
         self.chance = random.Random(f"{seed} {self.name}")
         self.quiet = threading.Lock()
-        self.ending = threading.Event()
         self.did = collections.Counter()
-        self.problems = []
 
-    def run(self):
-        while not self.ending.wait(self.chance.uniform(*self.pauses)):
-            with self.quiet:
-                if self.ending.is_set():
-                    return
-                try:
-                    self.step()
-                except Exception:  # pylint: disable=broad-except
-                    self.problems.append(f"{self.name}: {traceback.format_exc()}")
+    def pause(self):
+        return self.chance.uniform(*self.pauses)
+
+    def once(self):
+        with self.quiet:
+            if not self.ending.is_set():
+                self.step()
 
     def step(self):
         raise NotImplementedError
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ending.set()
-        self.join()
 
 
 class Churn:

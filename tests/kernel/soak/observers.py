@@ -2,9 +2,7 @@
 
 import contextlib
 import http.client
-import threading
 import time
-import traceback
 
 import harness
 import web
@@ -13,36 +11,7 @@ from soak import judges
 SCRAPER = web.OTHER_HOSTS[0]  # another host than all other clients
 
 
-class Observer(threading.Thread):
-    """One look after the other, `every` so many seconds."""
-
-    every = 1.0
-
-    def __init__(self):
-        super().__init__(name=type(self).__name__)
-        self.ending = threading.Event()
-        self.problems = []
-
-    def run(self):
-        while not self.ending.wait(self.every):
-            try:
-                self.look()
-            except Exception:  # pylint: disable=broad-except
-                self.problems.append(f"{self.name}: {traceback.format_exc()}")
-
-    def look(self):
-        raise NotImplementedError
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ending.set()
-        self.join()
-
-
-class Scrapes(Observer):
+class Scrapes(harness.Repeated):
     """Of one daemon: its counters, its polls, what it holds and what it logs."""
 
     POLLS = ("last_poll_timestamp_seconds", "polls_total", "poll_overruns_total",
@@ -61,7 +30,7 @@ class Scrapes(Observer):
         self.cpus_by_records = []  # as often as they change
         self.last = None
 
-    def look(self):
+    def once(self):
         replacements, was_short = self.monotone.replacements, self.is_short()
         try:
             self.last = scrape = self.scrape()
@@ -101,7 +70,7 @@ class Scrapes(Observer):
             self.log.read(line)
 
 
-class Probes(Observer):
+class Probes(harness.Repeated):
     """Health and readiness of one daemon, each on a connection of its own."""
 
     every = 0.2
@@ -111,7 +80,7 @@ class Probes(Observer):
         super().__init__()
         self.watched, self.answers = watched, answers
 
-    def look(self):
+    def once(self):
         for path in self.PATHS:
             stopwatch = harness.Stopwatch(self.watched.daemon.pid)
             status = self.watched.daemon.get(path)[0]

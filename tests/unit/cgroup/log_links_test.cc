@@ -3,23 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "support/inotify_limit.h"
 #include "support/temp_tree.h"
 
 namespace pex::cgroup::log_links_test {
@@ -535,40 +530,10 @@ TEST(LogLinksTest, ReportsALinkThatIsReportedWhileTheDirectoryCannotBeListed) {
   EXPECT_EQ(names_of(links, 2), "d/e/f");
 }
 
-constexpr int kNoNamespace = 77;
-
-bool write_to(const char* file, const std::string& text) {
-  return static_cast<bool>(std::ofstream(file) << text << std::flush);
-}
-
-/// A limit of inotify that holds for this process alone (namespaces(7), user_namespaces(7)).
-bool enter_namespace_with(const std::string& limit_file) {
-  const std::string own = std::to_string(::getuid());
-  return ::unshare(CLONE_NEWUSER) == 0 && write_to("/proc/self/uid_map", "0 " + own + " 1") &&
-         write_to(limit_file.c_str(), "0");
-}
-
-/// Runs `body` in a process of its own, so that the other tests keep their limits.
-int exit_code_where_zero_is(const std::string& limit_file, const std::function<void()>& body) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (!enter_namespace_with(limit_file)) std::_Exit(kNoNamespace);
-    body();
-    std::fflush(nullptr);
-    std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
 class LogLinksWithoutInotifyTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LogLinksWithoutInotifyTest, ListsOnceASecondUntilItCanWatch) {
-  const std::string limit_file = std::string("/proc/sys/user/") + GetParam();
-
-  const int code = exit_code_where_zero_is(limit_file, [&] {
+  const int code = test::exit_code_where(GetParam(), "0", [] {
     test::TempTree tree{{link_of("a_b_c", 1), ""}};
     LogLinks links(tree.root());
     EXPECT_EQ(outcome(links.update(kStart)), "changed");
@@ -579,14 +544,14 @@ TEST_P(LogLinksWithoutInotifyTest, ListsOnceASecondUntilItCanWatch) {
     EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
     EXPECT_EQ(names_of(links, 2), "a/b/c");
 
-    EXPECT_TRUE(write_to(limit_file.c_str(), "9"));
+    EXPECT_TRUE(test::write_to(test::own_limit(GetParam()), "9"));
     EXPECT_EQ(outcome(links.update(kStart + 2s)), "unchanged");
     tree.write(link_of("a_b_c", 3), "");
     EXPECT_EQ(outcome(links.update(kStart + 2s)), "changed");
     EXPECT_EQ(names_of(links, 3), "a/b/c");
   });
 
-  if (code == kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
+  if (code == test::kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
   EXPECT_EQ(code, 0);
 }
 

@@ -1,16 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <functional>
-#include <string>
 
 #include "cgroup/tree.h"
+#include "support/inotify_limit.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::tree_without_watches_test {
@@ -62,40 +54,8 @@ TEST_F(TreeTest, DoesNotWaitForTheReportOfARemovalThatWasLost) {
   EXPECT_EQ(tree.take_missed(), 1U);
 }
 
-constexpr int kNoNamespace = 77;
-
-bool write_to(const std::string& file, const std::string& text) {
-  return static_cast<bool>(std::ofstream(file) << text << std::flush);
-}
-
-/// A limit of inotify that holds for this process alone (namespaces(7), user_namespaces(7)).
-std::string own_limit(const std::string& name) { return host::HostRoots{}.sysctl("user/" + name); }
-
-bool enter_namespace_with(const std::string& limit, const std::string& value) {
-  const std::string own = std::to_string(::getuid());
-  const std::string map = host::HostRoots{}.procfs + "/self/uid_map";
-  return ::unshare(CLONE_NEWUSER) == 0 && write_to(map, "0 " + own + " 1") &&
-         write_to(own_limit(limit), value);
-}
-
-/// Runs `body` in a process of its own, so that the other tests keep their limits.
-int exit_code_where(const std::string& limit, const std::string& value,
-                    const std::function<void()>& body) {
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (!enter_namespace_with(limit, value)) std::_Exit(kNoNamespace);
-    body();
-    std::fflush(nullptr);
-    std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
-}
-
 TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilAllCanBeWatched) {
-  const int code = exit_code_where("max_inotify_watches", "2", [] {
+  const int code = test::exit_code_where("max_inotify_watches", "2", [] {
     CgroupTree host;
     host.make("a/x");
     host.make("b/x");
@@ -113,7 +73,7 @@ TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilAllCanBeWatched) {
     EXPECT_FALSE(must_update(tree));
 
     host.make("b/z");
-    EXPECT_TRUE(write_to(own_limit("max_inotify_watches"), "99"));
+    EXPECT_TRUE(test::write_to(test::own_limit("max_inotify_watches"), "99"));
     EXPECT_TRUE(must_update(tree));
     EXPECT_TRUE(tree.is_watched());
     host.make("b/y");
@@ -122,12 +82,12 @@ TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilAllCanBeWatched) {
     EXPECT_EQ(tree.take_missed(), 0U);
   });
 
-  if (code == kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
+  if (code == test::kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
   EXPECT_EQ(code, 0);
 }
 
 TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilThereIsInotify) {
-  const int code = exit_code_where("max_inotify_instances", "0", [] {
+  const int code = test::exit_code_where("max_inotify_instances", "0", [] {
     CgroupTree host;
     host.make("a");
     Tree tree{host.root(), selection({"/*"})};
@@ -139,7 +99,7 @@ TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilThereIsInotify) {
     EXPECT_TRUE(must_update(tree));
     EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b")));
 
-    EXPECT_TRUE(write_to(own_limit("max_inotify_instances"), "9"));
+    EXPECT_TRUE(test::write_to(test::own_limit("max_inotify_instances"), "9"));
     EXPECT_FALSE(must_update(tree));
     EXPECT_TRUE(tree.is_watched());
     EXPECT_GE(tree.descriptor(), 0);
@@ -148,7 +108,7 @@ TEST(TreeWithoutWatchesTest, WalksTheWholeTreeUntilThereIsInotify) {
     EXPECT_THAT(tree.directories(), ElementsAre(Key("/a")));
   });
 
-  if (code == kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
+  if (code == test::kNoNamespace) GTEST_SKIP() << "no user namespace with limits of its own here";
   EXPECT_EQ(code, 0);
 }
 

@@ -160,10 +160,11 @@ TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
   EXPECT_EQ(parsed(status).at("warnings").at(0), "\u009b31m \u202e");
 }
 
-/// For whoever compares two of them.
-std::string with_a_line_for_each_key(std::string text) {
-  for (std::size_t at = 0; (at = text.find(",\"", at)) != text.npos; ++at)
-    text.insert(at + 1, "\n");
+/// For those who compare two of them.
+std::string with_a_line_for_each_object(std::string text) {
+  for (std::size_t at = 0; (at = text.find(',', at)) != text.npos; ++at) {
+    if (text[at - 1] == '}' || text[at - 1] == ']') text.insert(at + 1, "\n");
+  }
   return text;
 }
 
@@ -176,7 +177,7 @@ TEST_P(DrawnStatusTest, IsWhatIsWritten) {
   const std::string path = PEX_SOURCE_DIR "/tests/unit/daemon/statuses/" + std::string(name);
   const std::string written = status_json(status());
   if (std::getenv("PEX_UPDATE_STATUSES") != nullptr) {
-    std::ofstream{path} << with_a_line_for_each_key(written);
+    std::ofstream{path} << with_a_line_for_each_object(written);
   }
   std::ifstream file{path};
   const std::string drawn{std::istreambuf_iterator<char>(file), {}};
