@@ -37,12 +37,16 @@ SOURCES = {".h", ".cc", ".in", ".js", ".css", ".html", ".txt", ".md", ".yaml", "
 
 
 def violations(root: Path) -> Iterator[str]:
-    terms = [(re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE), term)
-             for word, term in WORDS.items()]
+    def pattern(word: str) -> re.Pattern[str]:
+        return re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE)
+
+    terms = [(pattern(word), term) for word, term in WORDS.items()]
+    any_term = pattern("|".join(WORDS))
     paths = {path for folder in FOLDERS for path in (root / folder).rglob("*")}
     paths |= {path for path in map(root.joinpath, DOCUMENTS) if path.exists()}
     for path in sorted(path for path in paths if path.suffix in SOURCES):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        text = path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.splitlines() if any_term.search(text) else [], start=1):
             for private, term in terms:
                 for found in private.finditer(line):
                     yield f"{path.relative_to(root)}:{number}: '{found[0]}': write {term}"

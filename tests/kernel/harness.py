@@ -131,17 +131,17 @@ def unmeasured(before, after, group="software", **labels):
                                   (-1, "perf_group_running_seconds_total")))
 
 
-def check_records(before, after, *cgroups):
-    """Raises unless each switch between two scrapes of a daemon has its record, or all that `cgroups` did
-    was counted nevertheless. The events around a missing record are not."""
-    if cgroups and all(unmeasured(before, after, cgroup=cgroup) < 1e-9 for cgroup in cgroups):
+def check_measured(before, after, *cgroups):
+    """Raises unless all that `cgroups` did between two scrapes of a daemon was counted. The events around
+    a missing record of a switch are not."""
+    missing = sum(unmeasured(before, after, cgroup=cgroup) for cgroup in cgroups)
+    if missing < 1e-9:
         return
     lost, skipped = (after.records(outcome) - before.records(outcome)
                      for outcome in ("lost", "skipped"))
     if lost:
-        raise Disturbed(f"the buffer had no room for {lost:.0f} records")
-    if skipped:
-        raise Unwritten(f"the kernel wrote no record of {skipped:.0f} switches")
+        raise Disturbed(f"{missing:.6f} s were not measured: no room for {lost:.0f} records")
+    raise Unwritten(f"{missing:.6f} s were not measured: the kernel wrote no record of {skipped:.0f} switches")
 
 
 def stolen():

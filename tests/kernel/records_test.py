@@ -64,13 +64,6 @@ def count_by_records(daemon):
     return scrape
 
 
-def check_records(before, after, *cgroups):
-    """As harness.check_records(), also of a CPU that gave up records."""
-    harness.check_records(before, after, *cgroups)
-    if not cgroups and cpus_by_records(after) != cpus_by_records(before):
-        raise harness.Unwritten("a CPU was found not to write all records")
-
-
 class Span:
     """Between two scrapes of a daemon."""
 
@@ -121,7 +114,7 @@ class BothSourcesTest(unittest.TestCase):
                 thread.join()
             after = [daemon.scrape_after_polls() for daemon in daemons]
             cls.stolen = harness.stolen() - stolen
-            check_records(before[1], after[1], cls.tree.path, *cls.cgroups)
+            harness.check_measured(before[1], after[1], cls.tree.path, *cls.cgroups)
             return map(Span, before, after)
 
     def test_counts_of_software_events_are_equal(self):
@@ -182,7 +175,7 @@ class BriefLivesTest(unittest.TestCase):
             after = daemon.scrape_when("the names of all cgroups", lambda scrape: scrape.value(
                 "perf_event_exporter_unnamed_cgroups") == 0
                 or len(self.faults(tree, scrape)) == self.LIVES)
-        check_records(before, after, tree.path)
+        harness.check_measured(before, after, tree.path)
         print(f"\n{self.LIVES} cgroups of {1000 * each:.2f} ms each")
         self.assertGreaterEqual(true, self.LIVES * self.PAGES)
         self.assertEqual(Span(before, after).of_cgroup("minor_faults", tree.path), true)
@@ -254,7 +247,7 @@ class MoveTest(unittest.TestCase):
                 before = count_by_records(daemon)
                 in_a_process(functools.partial(self.move, tree, cgroups))
                 after = daemon.scrape_after_polls()
-            check_records(before, after, *cgroups)
+            harness.check_measured(before, after, *cgroups)
             return [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
 
 
@@ -293,7 +286,7 @@ class SelfMoveTest(unittest.TestCase):
                 in_a_process(functools.partial(self.live, tree, cgroups))
             after = daemon.scrape_after_polls()
             true = [of_cgroup.sums()["minor-faults"] for of_cgroup in counters]
-        check_records(before, after, cgroups[1])
+        harness.check_measured(before, after, cgroups[1])
         counted = [Span(before, after).of_cgroup("minor_faults", cgroup) for cgroup in cgroups]
         print(f"\npage faults after moves: {counted} of {true}")
         for of_cgroup, most in zip(counted, true):
@@ -308,7 +301,7 @@ class ReaderAwayTest(unittest.TestCase):
     """The exporter does not run, while a tenant switches so often that the buffer is full at once. What
     is missing then is nobody else's, and within the time that is said to be unmeasured."""
 
-    AWAY = (1.5, 3, 8) if "PEX_PROPERTY_SECONDS" in os.environ else (1.5, 3)  # seconds; all in the second ring
+    AWAY = (1.5, 3, 8) if "PEX_PROPERTY_SECONDS" in os.environ else (1.5, 3)  # seconds
     LIMITS = [("records", "cpu.shares", 20),  # others have 1024 for each task
               ("auto", "cpu.cfs_quota_us", 5000)]  # of 100 000
     LIMITED = 5  # seconds

@@ -164,7 +164,7 @@ class UncountedTest(unittest.TestCase):
                 again = daemon.scrape_when("the series", lambda scrape: scrape.has(
                     self.FAULTS, cgroup=cgroup))
                 begun, after = self.around_work(daemon, tree, cgroup)
-        harness.check_records(begun, after, cgroup)
+        harness.check_measured(begun, after, cgroup)
         self.assertEqual(absent.value("perf_event_exporter_cgroups", state="lingering"), 0)
         meanwhile, later = (self.grown(a, b, cgroup)
                             for a, b in ((before, again), (begun, after)))
