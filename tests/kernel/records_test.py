@@ -372,6 +372,11 @@ while os.read(mine, 1): os.write(ours, b"x")
             daemon = stack.enter_context(harness.Daemon(config_of(tree, source)))
             counted = count_by_records(daemon)
             works = [stack.enter_context(self.touching(tree, cgroup)) for cgroup in victims]
+            for work in works:
+                work.stop()
+            begun, before = daemon.scrape_after_polls(3), [work.minor_faults() for work in works]
+            for work in works:
+                work.go_on()
             pairs = [stack.enter_context(self.pair(tree, tenant, cpu)) for cpu in harness.online_cpus()]
             stack.callback(self.signal, pairs, signal.SIGKILL)
             time.sleep(1)
@@ -381,14 +386,14 @@ while os.read(mine, 1): os.write(ours, b"x")
             self.signal(pairs, signal.SIGSTOP)
             for work in works:
                 work.stop()
-            true = [work.minor_faults() for work in works]
+            true = [work.minor_faults() - faults for work, faults in zip(works, before)]
             after = daemon.scrape_after_polls(3)
-        lost = after.records("lost") - counted.records("lost")
+        lost = after.records("lost") - begun.records("lost")
         print(f"\n{source}: {lost:.0f} records were lost")
         if lost == 0 and must_lose:
             raise harness.Disturbed("no record was lost: the pair did not fill the buffer")
         for cgroup, faults in zip(victims, true):
-            self.check(Span(counted, after), cgroup, faults)
+            self.check(Span(begun, after), cgroup, faults)
 
     @staticmethod
     def signal(pairs, number):
@@ -406,7 +411,7 @@ while os.read(mine, 1): os.write(ours, b"x")
 
     @staticmethod
     def touching(tree, cgroup):
-        """On CPU; its page faults before it is in the cgroup are few."""
+        """On CPU."""
         work = harness.touches_pages(tree, cgroup)
         os.sched_setaffinity(work.pid, {CPU})
         return work
