@@ -18,13 +18,14 @@
 #include "support/file_shortage.h"
 #include "support/temp_tree.h"
 
-namespace pex::events::pmu_test {
+namespace pex::events {
 
 void PrintTo(const FormatField& field, std::ostream* out) {
   *out << "config" << field.word;
   for (const auto& range : field.ranges) *out << " " << range.first << "-" << range.last;
 }
 
+namespace pmu_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -709,4 +710,5 @@ TEST(PmuNameTest, LosesItsNumberAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace pex::events::pmu_test
+}  // namespace pmu_test
+}  // namespace pex::events
