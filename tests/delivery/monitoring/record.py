@@ -22,7 +22,7 @@ KERNEL = "6.1"
 def pack(directory):
     """Our scenario, next to those of tests/kernel/vm, which have packed all else that it needs."""
     subprocess.run([f"{here}/../../kernel/vm/initramfs.sh", f"{directory}/sysroot",
-                    f"{directory}/monitoring.cpio.gz",
+                    f"{directory}/monitoring.cpio",
                     f"{here}/guest/monitoring.sh:guest/monitoring.sh",
                     f"{here}/guest/monitoring.yaml:guest/config/monitoring.yaml"], check=True)
 

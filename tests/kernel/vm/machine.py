@@ -115,7 +115,7 @@ class Boot:
         initrd = f"{self.directory}/initramfs-{self.name}"
         with open(initrd, "wb") as joined:
             for archive in self.archives:
-                with open(f"{self.directory}/{archive}.cpio.gz", "rb") as part:
+                with open(f"{self.directory}/{archive}.cpio", "rb") as part:
                     joined.write(part.read())
         console = "ttyS0" if self.is_amd64 else "ttyAMA0"
         command = [*(AMD64 if self.is_amd64 else ARM64), "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,

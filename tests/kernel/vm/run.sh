@@ -50,16 +50,16 @@ prepare_amd64() {
       -o "$work/guest-amd64/$(basename "$source" .cc)" "$source" \
       "$release"/lib/libperf_event_exporter_{perf,host,base}.a
   done
-  "$here/initramfs.sh" / "$work/amd64.cpio.gz" "$release/daemon/perf_event_exporter" \
+  "$here/initramfs.sh" / "$work/amd64.cpio" "$release/daemon/perf_event_exporter" \
     "$work"/guest-amd64/{work,brief} /bin/busybox:bin/busybox "$here/guest/init:init" "$here/guest:guest"
 }
 
 pack() {
-  "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
+  "$here/initramfs.sh" "$sysroot" "$work/base.cpio" "$work/daemon/daemon/perf_event_exporter" \
     "$work"/guest/{work,hold,rotation,control_page,records,brief} \
     "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" "$here/guest:guest"
-  [[ -e $work/perf.cpio.gz && $work/perf.cpio.gz -nt $sysroot/.holds ]] ||
-    "$here/initramfs.sh" "$sysroot" "$work/perf.cpio.gz" "$sysroot/usr/bin/perf"
+  [[ -e $work/perf.cpio && $work/perf.cpio -nt $sysroot/.holds ]] ||
+    "$here/initramfs.sh" "$sysroot" "$work/perf.cpio" "$sysroot/usr/bin/perf"
 }
 
 mkdir -p "$work"
