@@ -60,6 +60,10 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
       "memory to request", sizes,
       [](const Size& size) { return std::to_string(size.mebibytes_to_request()) + " MiB"; },
       "requests.memory of a pod; set limits.memory higher, for peaks");
+  print_row(
+      "CPU time to request", sizes,
+      [](const Size& size) { return std::to_string(size.millicores_to_request()) + "m"; },
+      "requests.cpu of a pod; set no limits.cpu");
   print_row("memory, of the kernel", sizes, memory(&Size::kernel_memory), "in addition");
   print_row("locked memory", sizes, memory(&Size::buffers),
             "kernel.perf_event_mlock_kb of each CPU; beyond it LimitMEMLOCK=");

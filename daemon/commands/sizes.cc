@@ -1,5 +1,8 @@
 #include "daemon/commands/sizes.h"
 
+#include <chrono>
+#include <cmath>
+
 #include "collect/budget.h"
 
 namespace pex::daemon {
@@ -14,6 +17,14 @@ constexpr std::size_t kBytesWithoutCgroups = 20 * kMebibyte;
 constexpr std::size_t kBytesOfACgroup = 6 * 1024;
 constexpr std::size_t kBytesOfARecordedEvent = 150;
 constexpr std::size_t kBytesOfAnEstimatedEvent = 280;
+
+/// Seconds of CPU time, measured (docs/cost.md): a poll of one CPU, each counter and each cgroup of
+/// a CPU in it, and the records of a CPU that switches 20 000 times a second. With a smaller share
+/// of a CPU that others want as well, records of such a CPU are lost.
+constexpr double kPollOfACpu = 100e-6;
+constexpr double kPollOfACounter = 0.5e-6;
+constexpr double kPollOfACgroupByRecords = 0.2e-6;
+constexpr double kRecordsOfACpu = 20'000 * 55e-9;
 
 /// Of a cgroup on a CPU that is counted by records.
 std::size_t bytes_of_totals(const collect::ScopePlan& plan) {
@@ -36,10 +47,15 @@ Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::Ma
   size.files = used + collect::reserved_files(used + used / 8);
   size.series = need.fixed_series + cgroups * need.cgroup_series;
   size.memory = cgroups * kBytesOfACgroup + size.counters * collect::kOwnBytesOfACounter;
+  const auto cpu_count = static_cast<double>(cpus.online.size());
+  double poll = cpu_count * kPollOfACpu + static_cast<double>(size.counters) * kPollOfACounter;
   if (by_records) {
+    poll += cpu_count * static_cast<double>(cgroups) * kPollOfACgroupByRecords;
+    size.cpu_time = cpu_count * kRecordsOfACpu;
     size.memory += cgroups * cpus.online.size() * bytes_of_totals(plan.cgroup);
     size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
   }
+  size.cpu_time += poll / std::chrono::duration<double>(planned.config.collection.interval).count();
   size.kernel_memory = size.counters * collect::kKernelBytesOfACounter;
   return size;
 }
@@ -48,6 +64,10 @@ Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::Ma
 
 std::size_t Size::mebibytes_to_request() const {
   return (kBytesWithoutCgroups + memory + kMebibyte - 1) / kMebibyte;
+}
+
+std::size_t Size::millicores_to_request() const {
+  return static_cast<std::size_t>(std::ceil(cpu_time * 100)) * 10;
 }
 
 std::vector<Size> sizes_of(const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,

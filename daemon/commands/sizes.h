@@ -17,10 +17,14 @@ struct Size {
   std::size_t memory = 0;         ///< of this process, in addition to what it takes without cgroups
   std::size_t kernel_memory = 0;  ///< of the counters
   std::size_t buffers = 0;        ///< locked
+  double cpu_time = 0;            ///< seconds in each second
 
   /// What to request for this process (requests.memory of a pod): all that it is expected to use,
   /// in whole MiB. The kernel's memory is not its own.
   std::size_t mebibytes_to_request() const;
+
+  /// The same of CPU time (requests.cpu), in tens of millicores.
+  std::size_t millicores_to_request() const;
 };
 
 /// By each way of counting that the configuration allows, on `cpus` and with so many cgroups.

@@ -131,33 +131,36 @@ TEST(SizesTest, OfTheTableInTheDocumentOfContainersAreThoseThatAreComputed) {
       << table;
 }
 
-/// What a node of this kind needs at most by records, in steps that people like.
-std::size_t mebibytes_to_request() {
-  constexpr std::size_t kStep = 16;
+/// What a node of this kind needs at most by records, in multiples of `step`.
+std::string most_of(std::size_t (daemon::Size::*needed)() const, std::size_t step) {
   std::size_t most = 0;
   for (const Node& node : kNodes) {
-    most = std::max(most,
-                    sizes_on(kOverlays[0].configuration, node).by_records.mebibytes_to_request());
+    most = std::max(most, (sizes_on(kOverlays[0].configuration, node).by_records.*needed)());
   }
-  return (most + kStep - 1) / kStep * kStep;
+  return std::to_string((most + step - 1) / step * step);
 }
 
 TEST(SizesTest, ManifestsAndTheChartRequestWhatIsComputed) {
-  const std::string request = std::to_string(mebibytes_to_request());
+  const std::string cpu = most_of(&daemon::Size::millicores_to_request, 10);
+  const std::string request = most_of(&daemon::Size::mebibytes_to_request, 16);
 
   for (const char* file : {"packaging/kubernetes/base/daemonset.yaml",
                            "packaging/helm/perf-event-exporter/values.yaml"}) {
     const std::string text = read(file);
     std::smatch found;
     ASSERT_TRUE(std::regex_search(
-        text, found, std::regex("\n *requests:\n *cpu: 20m\n *memory: ([0-9]+)Mi[ \n]")))
+        text, found, std::regex("\n *requests:\n *cpu: ([0-9]+m)\n *memory: ([0-9]+)Mi[ \n]")))
         << file;
-    EXPECT_EQ(found.str(1), request) << file;
+    EXPECT_EQ(found.str(1), cpu + "m") << file;
+    EXPECT_EQ(found.str(2), request) << file;
   }
+  EXPECT_NE(read("packaging/helm/perf-event-exporter/README.md")
+                .find("| " + cpu + "m CPU, " + request + "Mi to 512Mi"),
+            std::string::npos);
   EXPECT_NE(
-      read("packaging/helm/perf-event-exporter/README.md").find(" " + request + "Mi to 512Mi"),
+      read("docs/containers.md")
+          .find("Requests are " + cpu + " ms of CPU time per second and " + request + " MiB;"),
       std::string::npos);
-  EXPECT_NE(read("docs/containers.md").find(" and " + request + " MiB;"), std::string::npos);
 }
 
 TEST(SizesTest, TheLimitOfAPodAllowsAsManyCountersAsIsDocumented) {
