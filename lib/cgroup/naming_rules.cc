@@ -76,6 +76,19 @@ Name task_number(std::string_view text) {
   return ParsedName{std::string(text), std::string(task)};
 }
 
+/// Of a build by BuildKit: 25 digits and lowercase letters.
+Name build(std::string_view text) {
+  const auto fits = [](char c) { return is_digit(c) || ('a' <= c && c <= 'z'); };
+  return unchanged_if(text.size() == 25 && std::all_of(text.begin(), text.end(), fits), text);
+}
+
+/// Of a job of Slurm 26.05 and later: an s, and 13 digits and capital letters.
+Name slurm_id(std::string_view text) {
+  const auto fits = [](char c) { return is_digit(c) || ('A' <= c && c <= 'Z'); };
+  const bool is_id = text.size() == 14 && text[0] == 's';
+  return unchanged_if(is_id && std::all_of(text.begin() + 1, text.end(), fits), text);
+}
+
 /// A UUID, a dot and the name of a task.
 Name allocation(std::string_view text) {
   constexpr std::size_t kDot = 36;
@@ -110,7 +123,11 @@ constexpr FixedField MACHINED{&PathInfo::runtime, "systemd-machined"};
 constexpr FixedField NSPAWN{&PathInfo::runtime, "systemd-nspawn"};
 constexpr FixedField VMSPAWN{&PathInfo::runtime, "systemd-vmspawn"};
 constexpr FixedField LXC{&PathInfo::runtime, "lxc"};
+constexpr FixedField FIRE{&PathInfo::runtime, "firecracker"};
 constexpr FixedField SLURM{&PathInfo::runtime, "slurm"};
+constexpr FixedField CONDOR{&PathInfo::runtime, "htcondor"};
+constexpr FixedField PBS{&PathInfo::runtime, "pbs"};
+constexpr FixedField LSF{&PathInfo::runtime, "lsf"};
 constexpr auto NOTHING = Begins::kNothing;
 constexpr auto GROUP = Begins::kGroup;
 constexpr auto BEGINS = Begins::kContainer;
@@ -156,6 +173,9 @@ constexpr NamingRule kRules[] = {
     {P::kAny,        "docker:",                 hex64,        "",                  ID,      DOCKER,     BEGINS,  P::kContainer},
     {P::kAny,        "docker",                  nothing,      "",                  NO,      NONE,       NOTHING, P::kDocker},
     {P::kDocker,     "",                        hex64,        "",                  ID,      DOCKER,     BEGINS,  P::kContainer},
+    {P::kDocker,     "buildkit",                nothing,      "",                  NO,      NONE,       NOTHING, P::kBuilds},
+    {P::kBuilds,     "",                        build,        "",                  NO,      DOCKER,     BEGINS,  P::kContainer},
+    {P::kAny,        "docker:",                 build,        "",                  NO,      DOCKER,     BEGINS,  P::kContainer},
     {P::kAny,        "libpod-",                 hex64,        ".scope",            ID,      PODMAN,     BEGINS,  P::kContainer},
     {P::kAny,        "libpod-",                 hex64,        "",                  ID,      PODMAN,     BEGINS,  P::kContainer},
     {P::kAny,        "libpod:",                 hex64,        "",                  ID,      PODMAN,     BEGINS,  P::kContainer},
@@ -166,6 +186,8 @@ constexpr NamingRule kRules[] = {
     {P::kPodman,     "",                        hex64,        "",                  NO,      PODMAN,     GROUP,   P::kPodman},
     {P::kPodman,     "conmon",                  nothing,      "",                  NO,      PODMAN,     GROUP,   P::kAny, HELPER},
     {P::kAny,        "kata_",                   hex64,        "",                  ID,      KATA,       BEGINS,  P::kContainer},
+    {P::kAny,        "kata_overhead",           nothing,      "",                  NO,      NONE,       NOTHING, P::kKata},
+    {P::kKata,       "",                        hex64,        "",                  ID,      KATA,       BEGINS,  P::kAny},
     {P::kAny,        "",                        hex64,        "",                  ID,      NONE,       BEGINS,  P::kContainer},
     {P::kContainer,  "container",               nothing,      "",                  NO,      NONE,       NOTHING, P::kContainer},
     {P::kContainer,  "init",                    nothing,      "",                  NO,      NONE,       NOTHING, P::kAny, HELPER},
@@ -203,6 +225,9 @@ constexpr NamingRule kRules[] = {
     // Proxmox.
     {P::kAny,        "qemu.slice",              nothing,      "",                  NO,      NONE,       NOTHING, P::kProxmox},
     {P::kProxmox,    "",                        digits,       ".scope",            MACHINE, QEMU,       BEGINS,  P::kAny},
+    // Firecracker's jailer.
+    {P::kAny,        "firecracker",             nothing,      "",                  NO,      NONE,       NOTHING, P::kFirecracker},
+    {P::kFirecracker,"",                        any_name,     "",                  MACHINE, FIRE,       BEGINS,  P::kAny},
     // LXC, LXD, Incus; with a slash Proxmox and versions before 4.
     {P::kAny,        "lxc.payload.",            any_name,     "",                  MACHINE, LXC,        BEGINS,  P::kAny},
     {P::kAny,        "lxc.monitor.",            any_name,     "",                  MACHINE, LXC,        BEGINS,  P::kAny, HELPER},
@@ -220,8 +245,20 @@ constexpr NamingRule kRules[] = {
     {P::kSlurm,      "system",                  nothing,      "",                  NO,      SLURM,      GROUP,   P::kAny, HELPER},
     {P::kSlurm,      "uid_",                    digits,       "",                  UID,     NONE,       GROUP,   P::kSlurm},
     {P::kSlurm,      "job_",                    digits,       "",                  JOB,     SLURM,      GROUP,   P::kSlurmJob},
+    {P::kSlurm,      "",                        slurm_id,     "",                  JOB,     SLURM,      GROUP,   P::kSlurmJob},
     {P::kSlurmJob,   "step_",                   any_name,     "",                  STEP,    NONE,       NOTHING, P::kSlurmStep},
     {P::kSlurmStep,  "slurm",                   nothing,      "",                  NO,      NONE,       NOTHING, P::kAny, HELPER},
+
+    // Other batch systems: HTCondor below its service or a cgroup of its own; OpenPBS; LSF.
+    {P::kAny,        "condor.service",          nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
+    {P::kAny,        "htcondor",                nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
+    {P::kCondor,     "condor_",                 any_name,     "",                  NO,      CONDOR,     GROUP,   P::kAny},
+    {P::kAny,        "pbs_jobs.service",        nothing,      "",                  NO,      NONE,       NOTHING, P::kPbs},
+    {P::kPbs,        "jobid",                   nothing,      "",                  NO,      NONE,       NOTHING, P::kPbsJobs},
+    {P::kPbsJobs,    "",                        any_name,     "",                  NO,      PBS,        GROUP,   P::kAny},
+    {P::kAny,        "lsf",                     nothing,      "",                  NO,      NONE,       NOTHING, P::kLsf},
+    {P::kLsf,        "",                        any_name,     "",                  NO,      NONE,       NOTHING, P::kLsfCluster},
+    {P::kLsfCluster, "job.",                    any_name,     "",                  NO,      LSF,        GROUP,   P::kAny},
 };
 // clang-format on
 

@@ -19,19 +19,27 @@ enum class Place {
   kBestEffort,
   kContainerd,  ///< a namespace of containerd
   kDocker,
+  kBuilds,
   kPodman,
+  kKata,       ///< of what a virtual machine of Kata takes for itself
   kContainer,  ///< a container itself
   kEcs,
   kEcsCluster,
   kEcsTask,
   kNomad,
   kProxmox,
+  kFirecracker,
   kNspawn,  ///< the unit of one machine
   kLxc,
   kLxcMonitor,
   kSlurm,
   kSlurmJob,
   kSlurmStep,
+  kCondor,
+  kPbs,
+  kPbsJobs,
+  kLsf,
+  kLsfCluster,
 };
 
 /// What begins at a component. Inside of a container, what is known about an outer one no longer

@@ -20,7 +20,7 @@ struct PathInfo {
   std::string machine;     ///< virtual machine or system container, decoded; Proxmox: its number
   std::string uid;         ///< of the user, from user-1000.slice or Slurm's uid_1000
   std::string session;     ///< of a login, as logind numbers them: 3, c1
-  std::string slurm_job;   ///< digits
+  std::string slurm_job;   ///< digits, from Slurm 26.05 on such as s5K1KKYAYG5D00
   std::string slurm_step;  ///< digits, batch, extern, interactive
   std::string ecs_task;    ///< 32 hex digits; in legacy clusters a UUID
   /// Contains no workload, but the monitor of one: conmon of a container, the monitor of LXC, the

@@ -216,7 +216,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
      {"Patterns of the cgroups to count. A list in the file replaces the default list, which "
-      "matches systemd services and scopes, containers, virtual machines, and Slurm jobs.",
+      "matches systemd services and scopes, containers, virtual machines, and jobs of batch systems.",
       form_of_patterns,
       [] {
         return "the " + std::to_string(Cgroups{}.include.size()) + " patterns of the shipped file";

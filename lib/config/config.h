@@ -193,12 +193,18 @@ struct Cgroups {
   std::vector<PatternEntry> include = {
       {"re:(/[^/]+[.]slice)*/[^/]+[.](service|scope)"},
       {"re:.*/([^/]*[-_:])?([0-9a-f]{64}|[0-9a-f]{32}-[0-9]+)([.]scope)?"},
+      {"re:(.*/docker/buildkit/|.*:docker:)[0-9a-z]{25}"},
       {"/machine/**/*.libvirt-*"},
       {"/lxc/*"},
       {"/lxc.payload/*"},
       {"/lxc.payload.*"},
-      {"/system.slice/*slurmstepd.scope/job_*"},
-      {"/slurm*/uid_*/job_*"}};       ///< at most 256
+      {"/firecracker/*"},
+      {"re:/system[.]slice/[^/]*slurmstepd[.]scope/(job_[^/]*|s[0-9A-Z]{13})"},
+      {"/slurm*/uid_*/job_*"},
+      {"re:/(system[.]slice/condor[.]service|htcondor)/condor_[^/]*"},
+      {"/pbs_jobs.service/jobid/*"},
+      {"/lsf/*/job.*"},
+      {"re:/(init|(system|podruntime)/[^/]+|openrc[.][^/]+)"}};  ///< at most 256
   std::vector<PatternEntry> exclude;  ///< at most 256; tried before those of include
   Nesting nesting = Nesting::kLeaves;
   bool helpers = false;   ///< also those that only serve a container

@@ -158,7 +158,6 @@ const std::vector<Layout> kLayouts = {
     {"RequestOfNerdctl", "/system.slice:nerdctl:<A>", "container_id=<A> runtime=containerd slice=system.slice"},
     {"RequestWithoutSlice", "/user.slice/user-1000.slice/user@1000.service/:nerdctl:<A>",
      "container_id=<A> runtime=containerd unit=user@1000.service slice=user-1000.slice uid=1000 delegated"},
-    {"RequestOfBuildkit", "/system.slice:docker:q1w2e3r4t5y6u7i8o9p0a1s2d", "slice=system.slice"},
 
     // Docker, containerd.
     {"Docker", "/system.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice"},
@@ -285,6 +284,13 @@ const std::vector<Layout> kLayouts = {
     {"SlurmSystem", "/system.slice/slurmstepd.scope/system", "runtime=slurm unit=slurmstepd.scope slice=system.slice helper"},
     {"SlurmOfVersion1", "/slurm/uid_1000/job_123/step_batch/task_0", "runtime=slurm uid=1000 slurm_job=123 slurm_step=batch"},
     {"SlurmOfVersion1AndNode", "/slurm_node7/uid_20145/job_9/step_interactive", "runtime=slurm uid=20145 slurm_job=9 slurm_step=interactive"},
+    {"SlurmJobById", "/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_0",
+     "runtime=slurm unit=slurmstepd.scope slice=system.slice slurm_job=s5K1KKYAYG5D00 slurm_step=0"},
+    {"Condor", "/system.slice/condor.service/condor_var_lib_condor_execute_slot1_1@n1",
+     "runtime=htcondor unit=condor.service slice=system.slice"},
+    {"CondorWithoutService", "/htcondor/condor_var_lib_condor_execute_slot1_2@n1", "runtime=htcondor"},
+    {"Pbs", "/pbs_jobs.service/jobid/42.server", "runtime=pbs unit=pbs_jobs.service"},
+    {"Lsf", "/lsf/main/job.42.1234.1796000000", "runtime=lsf"},
     {"DockerInSlurmJob", "/system.slice/slurmstepd.scope/job_981/docker/<A>",
      "container_id=<A> runtime=docker unit=slurmstepd.scope slice=system.slice slurm_job=981"},
     {"DirectoryOfAContainerInSlurmJob", "/slurm/uid_1000/job_7/step_0/task_0/<A>",
@@ -305,7 +311,15 @@ const std::vector<Layout> kLayouts = {
     {"NomadBefore17", "/nomad.slice/<uid>.web.scope", "runtime=nomad unit=<uid>.web.scope slice=nomad.slice"},
     {"DockerOfNomad", "/nomad.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=nomad.slice"},
 
+    {"Build", "/docker/buildkit/ypnhhssjq3ga0nwqllrmkp7mo", "runtime=docker"},
+    {"BuildWithSlice", "/system.slice:docker:q1w2e3r4t5y6u7i8o9p0a1s2d", "runtime=docker slice=system.slice"},
+    {"OverheadOfKata", "/kata_overhead/<A>", "container_id=<A> runtime=kata"},
+    {"Firecracker", "/firecracker/web-1", "runtime=firecracker machine=web-1"},
+
     // Near misses.
+    {"BuildWithAShortId", "/docker/buildkit/ypnhhssjq3ga0nwqllrmkp7m", ""},
+    {"SlurmIdWithLowercaseLetters", "/slurm/s5K1KKYAYG5d00", ""},
+    {"SlotOfNoCondor", "/system.slice/web.service/condor_slot1", "unit=web.service slice=system.slice"},
     {"ServiceOfDocker", "/system.slice/docker.service", "unit=docker.service slice=system.slice"},
     {"ServiceOfCompose", "/system.slice/docker-compose.service", "unit=docker-compose.service slice=system.slice"},
     {"ServiceOfCrio", "/system.slice/crio.service", "unit=crio.service slice=system.slice"},
