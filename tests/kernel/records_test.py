@@ -84,7 +84,7 @@ class Span:
 
 
 class BothSourcesTest(unittest.TestCase):
-    SWITCHES, PAGES, CPU_MS = 5_000, 5_000, 200
+    SWITCHES, PAGES, CPU_MS = 1_500, 2_000, 60  # the shorter, the more rarely is an attempt disturbed
     # Seconds: the way from one task to the next is booked on either of them. 210 ns were seen where
     # the machine was busy; each event that somebody else has on the CPU adds to it.
     OF_A_SWITCH = 1e-6
