@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks docs/abi.md: that it has every part of this machine's <linux/perf_event.h>, and that each test
-that it names exists.
+"""Checks docs/abi.md: that it has every part of this machine's <linux/perf_event.h>, and that each header
+and test that it names exists.
 
     abi_test.py SOURCE_DIR [HEADER]
 """
@@ -22,6 +22,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 CONSTANT = re.compile(r"^\s*(?:#define\s+)?(PERF_\w+)\b", re.M)
 FIELD = re.compile(r"\b(\w+)\s*(?:\[[^\]]*\]|:\s*\d+)?\s*[,;]")
 CODE = re.compile(r"`([^`]+)`")
+HEADER = re.compile(r"`(perf/[\w/]+\.h)`")
 TEST = re.compile(r"`(\w+Test\.\w+)`")
 TEST_IN_SOURCE = re.compile(r"(?:TEST(?:_F|_P)?|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)")
 PYTHON_TEST = re.compile(r"^class (\w+)|^ +def (test_\w+)", re.M)
@@ -74,10 +75,11 @@ def main():
 
     missing = sorted(parts - words_of(document))
     unknown = sorted(set(TEST.findall(document)) - tests_below(root))
+    unknown += sorted(name for name in set(HEADER.findall(document)) if not (root / "lib" / name).exists())
     for name in missing:
         print(f"docs/abi.md: {name} of {header} is missing")
     for name in unknown:
-        print(f"docs/abi.md: there is no test {name}")
+        print(f"docs/abi.md: there is no {name}")
     without = [line for line in document.splitlines() if line.startswith("| `") and line.endswith("| `` |")]
     for line in without:
         print(f"docs/abi.md: has neither a test nor a reason: {line}")
