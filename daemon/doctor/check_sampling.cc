@@ -22,17 +22,16 @@ std::string subject_of(const perf::SysctlEntry& entry) {
 Finding sampling_finding(const perf::SysctlEntry& entry, std::int64_t value,
                          const perf::SysctlRange& range) {
   const bool is_good = range.consequence.empty();
-  return {
-      is_good ? State::kGood : State::kNote, subject_of(entry),
-      std::string(entry.abi.name) + "=" + std::to_string(value) + ": " + std::string(range.words),
-      std::string(range.consequence), std::string(range.remedy)};
+  return {is_good ? State::kGood : State::kNote, subject_of(entry),
+          std::string(entry.name) + "=" + std::to_string(value) + ": " + std::string(range.words),
+          std::string(range.consequence), std::string(range.remedy)};
 }
 
 /// What samples are limited to.
 class Limits {
  public:
   void add(const perf::SysctlEntry& entry, std::int64_t value) {
-    const bool is_of_call_chains = entry.abi.name.ends_with("_stack");
+    const bool is_of_call_chains = entry.name.ends_with("_stack");
     if (is_of_call_chains) {
       const std::string_view one = entry.unit.substr(0, entry.unit.size() - 1);  // of "frames"
       call_chains_.push_back(value == 1 ? "1 " + std::string(one) : amount(entry, value));
@@ -63,7 +62,7 @@ Findings check_sampling(const CheckInputs& here) {
   Findings findings;
   Limits limits;
   for (const perf::SysctlEntry& entry : perf::sysctls()) {
-    if (entry.abi.name == perf::kParanoidSetting) continue;  // check_paranoid
+    if (entry.name == perf::kParanoidSetting) continue;  // check_paranoid
     const Result<std::int64_t> value = perf::read_sysctl(entry, here.options.roots);
     if (!value) {
       const bool is_absent = value.error().code == ENOENT;  // not of this kernel or architecture

@@ -17,4 +17,12 @@ std::string remedy_table() {
   return text;
 }
 
+std::string error_table() {
+  std::string text = table_head({"error", "of", "cause"});
+  for (const perf::OpenRemedy& row : perf::open_remedies()) {
+    text += table_row({code(errno_name(row.code)), perf::name_of(row.subject), row.cause});
+  }
+  return text;
+}
+
 }  // namespace pex::docs

@@ -18,22 +18,12 @@ std::string number_words(const perf::SysctlRange& range) {
 
 }  // namespace
 
-std::string sysctl_table() {
-  std::string text = table_head({"setting", "since Linux", "default", "what it is"});
-  for (const perf::SysctlEntry& entry : perf::sysctls()) {
-    const std::string unit = entry.unit.empty() ? "" : " " + std::string(entry.unit);
-    text += table_row({code(entry.abi.name), entry.abi.since, std::to_string(entry.usual) + unit,
-                       entry.abi.meaning});
-  }
-  return text;
-}
-
 std::string sysctl_values_table() {
   std::string text = table_head({"setting", "value", "meaning", "consequence", "remedy"});
   for (const perf::SysctlEntry& entry : perf::sysctls()) {
     for (const perf::SysctlRange& range : entry.ranges) {
-      text += table_row({code(entry.abi.name), number_words(range), range.words, range.consequence,
-                         range.remedy});
+      text += table_row(
+          {code(entry.name), number_words(range), range.words, range.consequence, range.remedy});
     }
   }
   return text;

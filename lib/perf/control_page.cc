@@ -112,72 +112,6 @@ std::uint64_t number_of_this_thread() {
   return number;
 }
 
-constexpr std::string_view kPageHeader = "perf/control_page.h";
-constexpr std::string_view kRingHeader = "perf/ring_buffer.h";
-constexpr std::string_view kAuxHeader = "perf/aux_area.h";
-
-/// Sources: include/uapi/linux/perf_event.h and its history; perf_event_open(2), "MMAP layout".
-constexpr AbiEntry kPageFields[] = {
-    {"version", "2.6.31", "version of this structure", kPageHeader, "",
-     "no kernel has ever written anything but 0"},
-    {"compat_version", "2.6.31", "the lowest version that this one is compatible with", kPageHeader,
-     "ControlPageTest.ReadsNoPageOfALaterLayout"},
-    {"lock", "2.6.31", "sequence number, odd while the kernel writes", kPageHeader,
-     "ControlPageTest.ReadsAgainWhatChangedMeanwhile"},
-    {"index", "2.6.31", "number of the hardware counter plus 1; 0: none", kPageHeader,
-     "ControlPageTest.ReadsTheCounterThatTheIndexNames"},
-    {"offset", "2.6.31", "added to the counter, it is the count", kPageHeader,
-     "ControlPageTest.ReadsTheCounterThatTheIndexNames"},
-    {"time_enabled", "2.6.31", "ns that the event was enabled, at the last change", kPageHeader,
-     "ControlPageTest.ExtrapolatesTimesUntilNow"},
-    {"time_running", "2.6.31", "ns that it had a counter, at the last change", kPageHeader,
-     "ControlPageTest.ExtrapolatesTimesUntilNow"},
-    {"cap_bit0", "3.4", "cap_usr_time and cap_usr_rdpmc in one bit; 0 since 3.12", kPageHeader,
-     "ControlPageTest.BelievesNoCapabilityOfAKernelBeforeTheyWereSeparate"},
-    {"cap_bit0_is_deprecated", "3.12", "the capabilities have a bit each", kPageHeader,
-     "ControlPageTest.BelievesNoCapabilityOfAKernelBeforeTheyWereSeparate"},
-    {"cap_user_rdpmc", "3.12", "the counter may be read without a system call", kPageHeader,
-     "ControlPageTest.SaysWhyACountIsNotReadable"},
-    {"cap_user_time", "3.12", "time_mult, time_shift and time_offset are valid", kPageHeader,
-     "ControlPageTest.SaysWhyTimesAreNotReadable"},
-    {"cap_user_time_zero", "3.12", "time_zero is valid", kPageHeader,
-     "ControlPageTest.SaysWhyTimeStampsAreNotConvertible"},
-    {"cap_user_time_short", "5.9", "time_cycles and time_mask are valid", kPageHeader,
-     "ControlPageTest.UnwrapsAClockOfFewerBits"},
-    {"pmc_width", "3.4", "valid bits of the counter", kPageHeader,
-     "ControlPageTest.ExtendsTheSignOfACounterOfAnyWidth"},
-    {"time_shift", "3.4", "ns = cycles * time_mult >> time_shift", kPageHeader,
-     "ControlPageTest.ConvertsCyclesAsTheHeaderOfTheKernelDoes"},
-    {"time_mult", "3.4", "ns = cycles * time_mult >> time_shift", kPageHeader,
-     "ControlPageTest.ConvertsCyclesAsTheHeaderOfTheKernelDoes"},
-    {"time_offset", "3.4", "added to these ns, the time since the last change", kPageHeader,
-     "ControlPageTest.ExtrapolatesTimesUntilNow"},
-    {"time_zero", "3.12", "added to these ns, a time stamp of records", kPageHeader,
-     "ControlPageTest.ConvertsCyclesAsTheHeaderOfTheKernelDoes"},
-    {"size", "3.12", "bytes of this structure before its reserved part", kPageHeader, "",
-     "the capabilities say which fields are valid"},
-    {"time_cycles", "5.9", "a recent value of a clock of fewer than 64 bits", kPageHeader,
-     "ControlPageTest.UnwrapsAClockOfFewerBits"},
-    {"time_mask", "5.9", "the valid bits of that clock", kPageHeader,
-     "ControlPageTest.UnwrapsAClockOfFewerBits"},
-    {"data_head", "2.6.31", "bytes that the kernel has written into the ring", kRingHeader,
-     "RingBufferTest.GivesEachRecordOnceAndInOrder"},
-    {"data_tail", "2.6.31", "bytes that were read, written by the reader", kRingHeader,
-     "RingBufferTest.GivesTheRoomBackToTheKernel"},
-    {"data_offset", "4.1", "where the ring begins in the mapping", kRingHeader, "",
-     "the ring begins at the second page of the mapping, on every kernel"},
-    {"data_size", "4.1", "bytes of the ring", kRingHeader, "",
-     "the mapping is as large as its owner asked for"},
-    {"aux_head", "4.1", "bytes that the kernel has written into the AUX area", kAuxHeader,
-     "AuxAreaTest.HasWhatWasNotReleased"},
-    {"aux_tail", "4.1", "bytes of it that were read, written by the reader", kAuxHeader,
-     "AuxAreaTest.HasWhatWasNotReleased"},
-    {"aux_offset", "4.1", "where the AUX area is to be mapped, written by the reader", kAuxHeader,
-     "AuxAreaTest.IsBehindTheRing"},
-    {"aux_size", "4.1", "bytes of the AUX area, written by the reader", kAuxHeader,
-     "AuxAreaTest.IsBehindTheRing"},
-};
-
 }  // namespace
 
 std::string_view describe(NotReadable reason) {
@@ -282,7 +216,5 @@ PageResult<std::uint64_t> ControlPage::timestamp_now() const {
   if (!snapshot->clock) return NotReadable::kNoClock;
   return conversion->timestamp(*snapshot->clock);
 }
-
-std::span<const AbiEntry> control_page_fields() { return kPageFields; }
 
 }  // namespace pex::perf

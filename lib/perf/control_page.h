@@ -5,11 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "base/result.h"
-#include "perf/abi.h"
 #include "perf/cpu_registers.h"
 #include "perf/mapping.h"
 #include "perf/perf_kernel.h"
@@ -160,8 +158,5 @@ class ControlPage {
   const CpuRegisters* registers_;
   std::uint64_t thread_;  ///< that mapped it
 };
-
-/// The fields of perf_event_mmap_page.
-std::span<const AbiEntry> control_page_fields();
 
 }  // namespace pex::perf

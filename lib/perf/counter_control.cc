@@ -93,44 +93,6 @@ Result<> set_async(int fd, bool on) {
   return {};
 }
 
-constexpr std::string_view kControlHeader = "perf/counter_control.h";
-
-/// Sources: perf_event_open(2), prctl(2); kernel/events/core.c.
-constexpr AbiEntry kTaskControls[] = {
-    {"PERF_IOC_FLAG_GROUP", "2.6.31", "an ioctl is about the whole group", kControlHeader,
-     "CounterControlTest.EnablesAndDisablesAWholeGroup"},
-    {"PR_TASK_PERF_EVENTS_DISABLE", "2.6.31", "stops all events that the calling thread opened",
-     kControlHeader, "CounterControlTest.StopsAllEventsThatThisThreadOpened"},
-    {"PR_TASK_PERF_EVENTS_ENABLE", "2.6.31", "starts all events that the calling thread opened",
-     kControlHeader, "CounterControlTest.StopsAllEventsThatThisThreadOpened"},
-};
-
-constexpr std::string_view kTrapTest = "SamplingRealTest.SendsASignalForEachOverflow";
-constexpr std::string_view kLateTrapTest =
-    "SamplingRealTest.SendsOneLateSignalForAllOverflowsWhileItIsBlocked";
-
-constexpr AbiEntry kOverflowReports[] = {
-    {"POLLIN", "2.6.31", "poll(2): wakeup_events or wakeup_watermark was reached", kControlHeader,
-     "OverflowTest.AwakensAtAnOverflow"},
-    {"POLLHUP", "2.6.31", "poll(2): the thread has ended (since 3.18), or no ring is mapped",
-     kControlHeader, "OverflowTest.ReportsTheEndOfTheThread"},
-    {"POLLERR", "6.15", "poll(2): a pinned event lost its counter, or its PMU is gone",
-     kControlHeader, "OverflowTest.KnowsEveryAnswerOfPoll"},
-    {"POLL_IN", "2.6.31", "si_code of F_SETSIG: an overflow, of the event si_fd", kControlHeader,
-     "OverflowTest.SendsASignalWithTheDescriptor"},
-    {"POLL_HUP", "2.6.31", "si_code of F_SETSIG: the last overflow of a refresh", kControlHeader,
-     "OverflowTest.MarksTheLastSignalOfARefresh"},
-    {"POLL_ERR", "6.15", "si_code of F_SETSIG: a pinned event lost its counter", kControlHeader,
-     "OverflowTest.KnowsEverySignalOfAnEvent"},
-    {"TRAP_PERF", "5.13", "si_code of SIGTRAP: an overflow of an event with sigtrap",
-     kControlHeader, kTrapTest},
-    {"si_perf_data", "5.13", "sig_data of that event", kControlHeader, kTrapTest},
-    {"si_perf_type", "5.13", "the type that it was opened with", kControlHeader, kTrapTest},
-    {"si_perf_flags", "5.19", "TRAP_PERF_FLAG_ASYNC or 0", kControlHeader, kLateTrapTest},
-    {"TRAP_PERF_FLAG_ASYNC", "5.19", "SIGTRAP was blocked at the overflow", kControlHeader,
-     kLateTrapTest},
-};
-
 }  // namespace
 
 Result<> CounterControl::run(EventControl operation, std::uint64_t argument) const {
@@ -261,9 +223,5 @@ std::optional<OverflowTrap> trap_of(const siginfo_t& info) noexcept {
                       .address = reinterpret_cast<std::uintptr_t>(info.si_addr),
                       .is_late = (fields.flags & kTrapPerfFlagAsync) != 0};
 }
-
-std::span<const AbiEntry> task_controls() { return kTaskControls; }
-
-std::span<const AbiEntry> overflow_reports() { return kOverflowReports; }
 
 }  // namespace pex::perf

@@ -6,12 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "perf/abi.h"
 #include "perf/event_attr.h"
 #include "perf/perf_kernel.h"
 
@@ -150,10 +148,5 @@ struct OverflowTrap {
 /// Nothing if `info` is of another signal, or of another SIGTRAP, such as a debugger's. May be
 /// called in a signal handler.
 std::optional<OverflowTrap> trap_of(const siginfo_t& info) noexcept;
-
-/// PERF_IOC_FLAG_GROUP and PR_TASK_PERF_EVENTS_*; the ioctls are in event_control.h.
-std::span<const AbiEntry> task_controls();
-/// What is reported of an overflow: poll(2), F_SETSIG, and SIGTRAP.
-std::span<const AbiEntry> overflow_reports();
 
 }  // namespace pex::perf

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <span>
-
-#include "perf/abi.h"
-
 namespace pex::perf {
 
 /// What is done to an open event: the ioctls of perf_event_open(2), "perf_event ioctl calls". The
@@ -26,8 +22,5 @@ enum class EventControl {
   kQueryBpf,          ///< (address of a perf_event_query_bpf)
   kModifyAttributes,  ///< (address of an EventAttr)
 };
-
-/// PERF_EVENT_IOC_*, in the order of EventControl.
-std::span<const AbiEntry> event_controls();
 
 }  // namespace pex::perf

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <span>
-
-#include "perf/abi.h"
+#include <linux/perf_event.h>
 
 namespace pex::perf {
 
@@ -13,13 +11,10 @@ namespace pex::perf {
 ///   second.flags = kOpenFdNoGroup | kOpenFdOutput;
 ///   second.group_fd = first_fd;
 enum OpenFlag : unsigned long {
-  kOpenFdNoGroup = 1UL << 0,  ///< no member of group_fd, which only names a ring
-  kOpenFdOutput = 1UL << 1,   ///< records go to the ring of group_fd
-  kOpenPidCgroup = 1UL << 2,  ///< pid is the descriptor of a cgroup's directory
-  kOpenFdCloexec = 1UL << 3,  ///< PerfKernel always sets it
+  kOpenFdNoGroup = PERF_FLAG_FD_NO_GROUP,  ///< no member of group_fd, which only names a ring
+  kOpenFdOutput = PERF_FLAG_FD_OUTPUT,     ///< records go to the ring of group_fd
+  kOpenPidCgroup = PERF_FLAG_PID_CGROUP,   ///< pid is the descriptor of a cgroup's directory
+  kOpenFdCloexec = PERF_FLAG_FD_CLOEXEC,   ///< PerfKernel always sets it
 };
-
-/// All of them.
-std::span<const AbiEntry> open_flags();
 
 }  // namespace pex::perf

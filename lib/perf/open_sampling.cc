@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/lookup.h"
 #include "perf/abi.h"
@@ -22,7 +21,7 @@ namespace {
 constexpr const char* kOpenEvent = "open an event that writes records";
 
 /// Refused before; since then PERF_SAMPLE_TID says of which thread the values are.
-constexpr AbiEntry kReadOfInherited = {"PERF_SAMPLE_READ with inherit", "6.12", "", "", "", {}};
+constexpr AbiEntry kReadOfInherited = {"PERF_SAMPLE_READ with inherit", "6.12"};
 
 bool is_read_of_inherited(const EventAttr& attr) {
   return (attr.sample_type & PERF_SAMPLE_READ) != 0 &&
@@ -30,24 +29,24 @@ bool is_read_of_inherited(const EventAttr& attr) {
 }
 
 /// The entries of all tables that `attr` uses.
-std::vector<const AbiEntry*> asked_for(const EventAttr& attr) {
-  std::vector<const AbiEntry*> asked;
+std::vector<AbiEntry> asked_for(const EventAttr& attr) {
+  std::vector<AbiEntry> asked;
   const auto ask_bits = [&](std::uint64_t word, const auto& table) {
     for (const auto& entry : table) {
-      if ((word & entry.bit) != 0) asked.push_back(&entry.abi);
+      if ((word & entry.bit) != 0) asked.push_back(entry.abi);
     }
   };
   for (const AttrFlagEntry& entry : attr_flags()) {
-    if ((attr.flags & attr_flag(entry.flag)) != 0) asked.push_back(&entry.abi);
+    if ((attr.flags & attr_flag(entry.flag)) != 0) asked.push_back(entry.abi);
   }
   for (const AuxActionEntry& entry : aux_actions()) {
-    if ((attr.aux_action & aux_action(entry.action)) != 0) asked.push_back(&entry.abi);
+    if ((attr.aux_action & aux_action(entry.action)) != 0) asked.push_back(entry.abi);
   }
   for (const AttrFieldEntry* field : numbers_set(attr)) {
     const bool has_actions = field->offset == offsetof(EventAttr, aux_action);
-    if (!has_actions) asked.push_back(&field->abi);
+    if (!has_actions) asked.push_back(field->abi);
   }
-  if (is_read_of_inherited(attr)) asked.push_back(&kReadOfInherited);
+  if (is_read_of_inherited(attr)) asked.push_back(kReadOfInherited);
   ask_bits(attr.sample_type, sample_fields());
   ask_bits(attr.read_format, read_formats());
   ask_bits(attr.branch_sample_type, branch_options());
@@ -89,11 +88,13 @@ Error too_big(const EventAttr& attr, std::uint32_t known) {
 }
 
 /// EINVAL, and the kernel is older than what was asked for.
-Error too_old(const std::vector<KernelNeed>& needs) {
+Error too_old(const std::vector<AbiEntry>& needs) {
   std::vector<std::string> names;
   names.reserve(needs.size());
-  for (const KernelNeed& need : needs) names.push_back(need.name + " (" + need.since + ")");
-  return {EINVAL, kOpenEvent, "leave that out, or use Linux " + needs.back().since,
+  for (const AbiEntry& need : needs) {
+    names.push_back(std::string(need.name) + " (" + std::string(need.since) + ")");
+  }
+  return {EINVAL, kOpenEvent, "leave that out, or use Linux " + std::string(needs.back().since),
           "this kernel is older than " + enumerate(names)};
 }
 
@@ -161,19 +162,13 @@ Error sampling_error(int code, const SamplingRequest& request, const EventTarget
 
 }  // namespace
 
-std::vector<KernelNeed> later_than(const host::KernelVersion& kernel, const EventAttr& attr) {
-  std::vector<std::pair<host::KernelVersion, KernelNeed>> later;
-  for (const AbiEntry* abi : asked_for(attr)) {
-    const host::KernelVersion since = host::parse_kernel_version(abi->since).value_or(kernel);
-    if (since <= kernel) continue;
-    later.push_back({since, {std::string(abi->name), std::string(abi->since)}});
-  }
-  std::stable_sort(later.begin(), later.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-
-  std::vector<KernelNeed> needs;
-  needs.reserve(later.size());
-  for (auto& [since, need] : later) needs.push_back(std::move(need));
+std::vector<AbiEntry> later_than(const host::KernelVersion& kernel, const EventAttr& attr) {
+  const auto release = [&](const AbiEntry& entry) {
+    return host::parse_kernel_version(entry.since).value_or(kernel);
+  };
+  std::vector<AbiEntry> needs = asked_for(attr);
+  std::erase_if(needs, [&](const AbiEntry& entry) { return release(entry) <= kernel; });
+  std::ranges::stable_sort(needs, {}, release);
   return needs;
 }
 
@@ -186,7 +181,7 @@ Result<OpenCounter> open_sampling(PerfKernel& kernel, const SamplingRequest& req
   if (!event) {
     const int code = event.error().code;
     if (code == E2BIG && sent.size < wanted->size) return too_big(*wanted, sent.size);
-    const std::vector<KernelNeed> later = later_than(running, *wanted);
+    const std::vector<AbiEntry> later = later_than(running, *wanted);
     if (code == EINVAL && !later.empty()) return too_old(later);
     return sampling_error(code, request, target);
   }

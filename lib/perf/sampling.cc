@@ -187,7 +187,7 @@ Result<EventAttr> to_attr(const SamplingRequest& request) {
   for (const AuxActionEntry& entry : aux_actions()) {
     attr.aux_action |= request.*entry.member ? aux_action(entry.action) : 0;
   }
-  attr.size = size_needed(attr).bytes;
+  attr.size = size_needed(attr);
   return attr;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "host/kernel_version.h"
+#include "perf/abi.h"
 #include "perf/perf_kernel.h"
 #include "perf/record/sample_format.h"
 
@@ -113,15 +114,7 @@ Result<OpenCounter> open_sampling(PerfKernel& kernel, const SamplingRequest& req
                                   const EventTarget& target,
                                   const host::KernelVersion& running = host::running_kernel());
 
-/// One thing that `attr` asks for, and the release of Linux that introduced it.
-struct KernelNeed {
-  std::string name;   ///< "write_backward", "PERF_SAMPLE_CGROUP"
-  std::string since;  ///< "4.7"
-
-  bool operator==(const KernelNeed&) const = default;
-};
-
 /// What `attr` asks for and `kernel` does not have, by its version: the latest last.
-std::vector<KernelNeed> later_than(const host::KernelVersion& kernel, const EventAttr& attr);
+std::vector<AbiEntry> later_than(const host::KernelVersion& kernel, const EventAttr& attr);
 
 }  // namespace pex::perf

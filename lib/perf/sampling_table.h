@@ -48,22 +48,14 @@ struct AttrFieldEntry {
 
   constexpr std::size_t end() const { return offset + bytes; }
 };
-/// In their order. Each member of a union is one.
+/// In their order; of a union, its first member.
 std::span<const AttrFieldEntry> attr_numbers();
 
-/// Those that are not 0 in `attr`: of a union, its first member.
+/// Those that are not 0 in `attr`.
 std::vector<const AttrFieldEntry*> numbers_set(const EventAttr& attr);
 
-/// A size of perf_event_attr that some kernel has.
-struct AttrSizeEntry {
-  AbiEntry abi;  ///< PERF_ATTR_SIZE_VER*
-  std::uint32_t bytes;
-};
-std::span<const AttrSizeEntry> attr_sizes();
-/// The smallest of them that contains all that is not 0 in `attr`.
-const AttrSizeEntry& size_needed(const EventAttr& attr);
-
-/// Every field, flag and action of perf_event_attr, in their order.
-std::vector<AbiEntry> attr_fields();
+/// The smallest size of perf_event_attr (PERF_ATTR_SIZE_VER*) that contains all that is not 0 in
+/// `attr`.
+std::uint32_t size_needed(const EventAttr& attr);
 
 }  // namespace pex::perf

@@ -71,55 +71,15 @@ constexpr SysctlRange kRdpmc[] = {
      "programs can watch the work of others on the same CPU", "write 1 into that file"},
 };
 
-constexpr std::string_view kSysctlHeader = "perf/sysctls.h";
-constexpr std::string_view kRangesTest = "SysctlsTest.KnowsWhatValuesCost";
-
 constexpr SysctlEntry kSysctls[] = {
-    {{kParanoidSetting, "2.6.32", "what users without capabilities may open", kSysctlHeader,
-      kRangesTest},
-     2,
-     "",
-     kParanoidLevels},
-    {{"kernel.perf_event_max_sample_rate", "2.6.32",
-      "the highest sampling frequency of an event; the kernel lowers it if samples take too long",
-      kSysctlHeader, kRangesTest},
-     100'000,
-     "samples/s",
-     kSampleRates},
-    {{"kernel.perf_cpu_time_max_percent", "3.11",
-      "time of a CPU that samples may take, by the kernel's estimate", kSysctlHeader, kRangesTest},
-     25,
-     "% of CPU time",
-     kTimeLimits},
-    {{"kernel.perf_event_mlock_kb", "2.6.32",
-      "memory for rings that a user may lock on each CPU, beyond RLIMIT_MEMLOCK; the default is "
-      "512 KiB and one page",
-      kSysctlHeader, kRangesTest},
-     516,
-     "KiB of rings per CPU",
-     kRingMemory},
-    {{"kernel.perf_event_max_stack", "4.7", "frames of a call chain, at most", kSysctlHeader,
-      kRangesTest},
-     127,
-     "frames",
-     kStackDepths},
-    {{"kernel.perf_event_max_contexts_per_stack", "4.7",
-      "changes of mode (kernel, user) in a call chain, at most", kSysctlHeader, kRangesTest},
-     8,
-     "contexts",
-     kStackContexts},
-    {{"kernel.perf_user_access", "5.17",
-      "arm64: whether programs may read counters without a system call", kSysctlHeader,
-      kRangesTest},
-     0,
-     "",
-     kUserAccess},
-    {{"cpu/rdpmc", "3.4",
-      "x86, in the folder of the PMU: whether programs may read counters without a system call",
-      kSysctlHeader, kRangesTest},
-     1,
-     "",
-     kRdpmc},
+    {kParanoidSetting, 2, "", kParanoidLevels},
+    {"kernel.perf_event_max_sample_rate", 100'000, "samples/s", kSampleRates},
+    {"kernel.perf_cpu_time_max_percent", 25, "% of CPU time", kTimeLimits},
+    {"kernel.perf_event_mlock_kb", 516, "KiB of rings per CPU", kRingMemory},
+    {"kernel.perf_event_max_stack", 127, "frames", kStackDepths},
+    {"kernel.perf_event_max_contexts_per_stack", 8, "contexts", kStackContexts},
+    {"kernel.perf_user_access", 0, "", kUserAccess},
+    {"cpu/rdpmc", 1, "", kRdpmc},
 };
 
 constexpr std::string_view kOfSysctl = "kernel.";
@@ -145,7 +105,7 @@ const SysctlRange* SysctlEntry::range_of(std::int64_t value) const {
 std::span<const SysctlEntry> sysctls() { return kSysctls; }
 
 Result<std::int64_t> read_sysctl(const SysctlEntry& entry, const host::HostRoots& roots) {
-  std::string name{entry.abi.name};
+  std::string name{entry.name};
   if (!name.starts_with(kOfSysctl)) return read_rdpmc(roots);
   std::replace(name.begin(), name.end(), '.', '/');
   return host::read_sysctl(roots, name);

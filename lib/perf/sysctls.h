@@ -6,7 +6,6 @@
 
 #include "base/result.h"
 #include "host/roots.h"
-#include "perf/abi.h"
 
 namespace pex::perf {
 
@@ -24,7 +23,7 @@ struct SysctlRange {
 
 /// A setting of the kernel that is about perf, one number for the whole machine.
 struct SysctlEntry {
-  AbiEntry abi;                         ///< name as sysctl(8) spells it; "cpu/rdpmc": of a PMU
+  std::string_view name;                ///< as sysctl(8) spells it; "cpu/rdpmc": of a PMU
   std::int64_t usual = 0;               ///< the kernel's own default
   std::string_view unit;                ///< "samples/s"; empty for a switch
   std::span<const SysctlRange> ranges;  ///< those that need words, and all of a switch
@@ -39,7 +38,7 @@ struct SysctlEntry {
 /// Example:
 ///   for (const SysctlEntry& entry : sysctls()) {
 ///     const Result<std::int64_t> value = read_sysctl(entry, host::HostRoots{});
-///     if (value) std::cout << entry.abi.name << '=' << *value << '\n';
+///     if (value) std::cout << entry.name << '=' << *value << '\n';
 ///   }
 std::span<const SysctlEntry> sysctls();
 

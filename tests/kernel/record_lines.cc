@@ -290,8 +290,8 @@ void print(const Layouts& layouts, const PerfDataFile::Record& record) {
     if (unknown->type >= kFirstTypeOfPerf) return;
     out.add("type", unknown->type);
   }
-  const perf::RecordType* type = perf::record_type_of(perf::type_of(*decoded));
-  if (type != nullptr) out.add("record", type->abi.name);
+  const std::string_view name = perf::record_name(perf::type_of(*decoded));
+  if (!name.empty()) out.add("record", name);
   out.add("misc", perf::misc_of(*decoded).bits);
   std::visit([&](const auto& value) { members(out, value); }, *decoded);
   if (const perf::SampleId* id = perf::sample_id_of(*decoded)) add(out, *id);

@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
-#include "perf/abi.h"
 #include "perf/record/packed_span.h"
 
 namespace pex::perf {
@@ -25,13 +23,6 @@ enum class CallchainContext : std::uint64_t {
 
 /// An entry of a callchain from here on is a mark and no address: PERF_CONTEXT_MAX.
 inline constexpr std::uint64_t kFirstCallchainMark = std::uint64_t(-4095);
-
-struct CallchainContextEntry {
-  AbiEntry abi;
-  CallchainContext context;
-};
-
-std::span<const CallchainContextEntry> callchain_contexts();
 
 /// Calls `visit(CallchainContext, std::uint64_t address)` for each address of a callchain, the
 /// innermost frame first. Marks and the cookie are left out. A mark that is not known is passed as

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-
-#include "perf/abi.h"
 
 namespace pex::perf {
 
@@ -49,24 +46,6 @@ enum class MemoryRegion : std::uint8_t {
   kMmio = 7,
   kMemory0 = 8,  ///< kMemory0 + n: memory region n, up to 7
 };
-
-/// A field of perf_mem_data_src: so many bits from `shift` on.
-struct DataSourceField {
-  AbiEntry abi;
-  std::uint8_t shift;
-  std::uint8_t bits;
-  bool is_set;  ///< each bit is a value, and several can be set; otherwise it is a number
-};
-
-/// A value of a field; in a set, a bit.
-struct DataSourceValue {
-  AbiEntry abi;
-  std::uint8_t shift;  ///< of its field
-  std::uint64_t value;
-};
-
-std::span<const DataSourceField> data_source_fields();
-std::span<const DataSourceValue> data_source_values();
 
 /// Where the data of a memory access came from: PERF_SAMPLE_DATA_SRC, union perf_mem_data_src.
 /// Which fields are filled depends on the PMU. The fields that are sets have the PERF_MEM_* of

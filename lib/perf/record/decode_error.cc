@@ -7,9 +7,8 @@ namespace {
 
 std::string subject(std::uint32_t record_type) {
   if (record_type == 0) return "the buffer";
-  const RecordType* type = record_type_of(record_type);
-  if (type != nullptr) return std::string(type->abi.name);
-  return "a record of type " + std::to_string(record_type);
+  const std::string_view name = record_name(record_type);
+  return name.empty() ? "a record of type " + std::to_string(record_type) : std::string(name);
 }
 
 std::string what_is_wrong(const DecodeError& error) {

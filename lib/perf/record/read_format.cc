@@ -2,7 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include <array>
 #include <cerrno>
 
 #include "perf/record/unknown_bits.h"
@@ -10,27 +9,12 @@
 namespace pex::perf {
 namespace {
 
-constexpr std::string_view kInReadFormat = "perf/record/read_format.h";
-
-constexpr std::array kReadFormats = {
-    ReadFormatEntry{{"PERF_FORMAT_TOTAL_TIME_ENABLED", "2.6.31",
-                     "the time for which the event was enabled, in ns", kInReadFormat,
-                     "ReadFormatTest.DecodesTheTimesOfAReading"},
-                    PERF_FORMAT_TOTAL_TIME_ENABLED},
-    ReadFormatEntry{
-        {"PERF_FORMAT_TOTAL_TIME_RUNNING", "2.6.31", "the time for which the event counted, in ns",
-         kInReadFormat, "ReadFormatTest.DecodesTheTimesOfAReading"},
-        PERF_FORMAT_TOTAL_TIME_RUNNING},
-    ReadFormatEntry{{"PERF_FORMAT_ID", "2.6.31", "the id of each event", kInReadFormat,
-                     "ReadFormatTest.DecodesIdAndLostSamplesOfEachCounter"},
-                    PERF_FORMAT_ID},
-    ReadFormatEntry{{"PERF_FORMAT_GROUP", "2.6.31", "all events of the group in one reading",
-                     kInReadFormat, "ReadFormatTest.DecodesAllCountersOfAGroup"},
-                    PERF_FORMAT_GROUP},
-    ReadFormatEntry{
-        {"PERF_FORMAT_LOST", "6.0", "the samples of each event that the ring had no room for",
-         kInReadFormat, "ReadFormatTest.DecodesIdAndLostSamplesOfEachCounter"},
-        PERF_FORMAT_LOST},
+constexpr ReadFormatEntry kReadFormats[] = {
+    {{"PERF_FORMAT_TOTAL_TIME_ENABLED", "2.6.31"}, PERF_FORMAT_TOTAL_TIME_ENABLED},
+    {{"PERF_FORMAT_TOTAL_TIME_RUNNING", "2.6.31"}, PERF_FORMAT_TOTAL_TIME_RUNNING},
+    {{"PERF_FORMAT_ID", "2.6.31"}, PERF_FORMAT_ID},
+    {{"PERF_FORMAT_GROUP", "2.6.31"}, PERF_FORMAT_GROUP},
+    {{"PERF_FORMAT_LOST", "6.0"}, PERF_FORMAT_LOST},
 };
 
 constexpr std::uint8_t kWordSize = sizeof(std::uint64_t);

@@ -2,7 +2,7 @@
 
 #include <linux/perf_event.h>
 
-#include <array>
+#include <iterator>
 #include <type_traits>
 
 namespace pex::perf {
@@ -168,121 +168,52 @@ bool decode_as(ByteReader& in, const SampleLayout& layout, RecordMisc misc,
   return read(in, layout, value);
 }
 
-template <typename T>
-constexpr RecordType type(std::string_view name, std::uint32_t number, std::string_view since,
-                          std::string_view meaning, std::string_view test) {
-  return {{name, since, meaning, "perf/record/record.h", test}, number, decode_as<T>};
-}
+struct RecordType {
+  std::string_view name;
+  std::uint32_t type;
+  /// Reads what follows the header into a new value of `record`.
+  bool (*decode)(ByteReader& in, const SampleLayout& layout, RecordMisc misc,
+                 Record& record) noexcept;
+};
 
-constexpr std::array kRecordTypes = {
-    type<Mmap>("PERF_RECORD_MMAP", PERF_RECORD_MMAP, "2.6.31",
-               "a mapping of a file or of executable memory was made",
-               "RecordTest.DecodesMappings"),
-    type<Lost>("PERF_RECORD_LOST", PERF_RECORD_LOST, "2.6.31",
-               "records were lost, because the buffer was full", "RecordTest.DecodesLosses"),
-    type<Comm>("PERF_RECORD_COMM", PERF_RECORD_COMM, "2.6.31", "the name of a thread changed",
-               "RecordTest.DecodesNamesOfThreads"),
-    type<Exit>("PERF_RECORD_EXIT", PERF_RECORD_EXIT, "2.6.31", "a thread ended",
-               "RecordTest.DecodesForkAndExit"),
-    type<Throttle>("PERF_RECORD_THROTTLE", PERF_RECORD_THROTTLE, "2.6.31",
-                   "samples are left out from here on, as there were too many",
-                   "RecordTest.DecodesThrottling"),
-    type<Unthrottle>("PERF_RECORD_UNTHROTTLE", PERF_RECORD_UNTHROTTLE, "2.6.31",
-                     "samples are written again", "RecordTest.DecodesThrottling"),
-    type<Fork>("PERF_RECORD_FORK", PERF_RECORD_FORK, "2.6.31", "a thread was made",
-               "RecordTest.DecodesForkAndExit"),
-    type<Read>("PERF_RECORD_READ", PERF_RECORD_READ, "2.6.31",
-               "what an inherited event counted until its thread ended",
-               "RecordTest.DecodesReadings"),
-    type<Sample>("PERF_RECORD_SAMPLE", PERF_RECORD_SAMPLE, "2.6.31",
-                 "a sample, with the fields of sample_type", "RecordTest.DecodesSamples"),
-    type<Mmap2>("PERF_RECORD_MMAP2", PERF_RECORD_MMAP2, "3.16",
-                "a mapping was made, with the identity or the build id of its file",
-                "RecordTest.DecodesMappingsWithTheirFile"),
-    type<Aux>("PERF_RECORD_AUX", PERF_RECORD_AUX, "4.1", "the AUX area has new data",
-              "RecordTest.DecodesNewDataOfTheAuxArea"),
-    type<ItraceStart>("PERF_RECORD_ITRACE_START", PERF_RECORD_ITRACE_START, "4.1",
-                      "tracing of instructions began", "RecordTest.DecodesTheStartOfATrace"),
-    type<LostSamples>("PERF_RECORD_LOST_SAMPLES", PERF_RECORD_LOST_SAMPLES, "4.2",
-                      "samples that the hardware lost", "RecordTest.DecodesLosses"),
-    type<Switch>("PERF_RECORD_SWITCH", PERF_RECORD_SWITCH, "4.3",
-                 "the event's thread came onto its CPU or left it",
-                 "RecordTest.DecodesContextSwitches"),
-    type<SwitchCpuWide>("PERF_RECORD_SWITCH_CPU_WIDE", PERF_RECORD_SWITCH_CPU_WIDE, "4.3",
-                        "the event's CPU went from one thread to another",
-                        "RecordTest.DecodesContextSwitches"),
-    type<Namespaces>("PERF_RECORD_NAMESPACES", PERF_RECORD_NAMESPACES, "4.12",
-                     "a thread is in other namespaces than before", "RecordTest.DecodesNamespaces"),
-    type<Ksymbol>("PERF_RECORD_KSYMBOL", PERF_RECORD_KSYMBOL, "5.1",
-                  "the kernel got or lost a symbol", "RecordTest.DecodesSymbolsOfTheKernel"),
-    type<BpfEvent>("PERF_RECORD_BPF_EVENT", PERF_RECORD_BPF_EVENT, "5.1",
-                   "a BPF program was loaded or unloaded", "RecordTest.DecodesBpfEvents"),
-    type<Cgroup>("PERF_RECORD_CGROUP", PERF_RECORD_CGROUP, "5.7", "the id and path of a cgroup",
-                 "RecordTest.DecodesCgroups"),
-    type<TextPoke>("PERF_RECORD_TEXT_POKE", PERF_RECORD_TEXT_POKE, "5.9",
-                   "the kernel changed its own instructions", "RecordTest.DecodesTextPokes"),
-    type<AuxOutputHwId>("PERF_RECORD_AUX_OUTPUT_HW_ID", PERF_RECORD_AUX_OUTPUT_HW_ID, "5.16",
-                        "the hardware's number of an event that writes to the AUX area",
-                        "RecordTest.DecodesHardwareIds"),
-    type<CallchainDeferred>("PERF_RECORD_CALLCHAIN_DEFERRED", kRecordCallchainDeferred, "6.19",
-                            "the user frames of earlier samples, by their cookie",
-                            "RecordTest.DecodesDeferredCallchains"),
+/// All types, from 1 on, without gaps.
+constexpr RecordType kRecordTypes[] = {
+    {"PERF_RECORD_MMAP", PERF_RECORD_MMAP, decode_as<Mmap>},
+    {"PERF_RECORD_LOST", PERF_RECORD_LOST, decode_as<Lost>},
+    {"PERF_RECORD_COMM", PERF_RECORD_COMM, decode_as<Comm>},
+    {"PERF_RECORD_EXIT", PERF_RECORD_EXIT, decode_as<Exit>},
+    {"PERF_RECORD_THROTTLE", PERF_RECORD_THROTTLE, decode_as<Throttle>},
+    {"PERF_RECORD_UNTHROTTLE", PERF_RECORD_UNTHROTTLE, decode_as<Unthrottle>},
+    {"PERF_RECORD_FORK", PERF_RECORD_FORK, decode_as<Fork>},
+    {"PERF_RECORD_READ", PERF_RECORD_READ, decode_as<Read>},
+    {"PERF_RECORD_SAMPLE", PERF_RECORD_SAMPLE, decode_as<Sample>},
+    {"PERF_RECORD_MMAP2", PERF_RECORD_MMAP2, decode_as<Mmap2>},
+    {"PERF_RECORD_AUX", PERF_RECORD_AUX, decode_as<Aux>},
+    {"PERF_RECORD_ITRACE_START", PERF_RECORD_ITRACE_START, decode_as<ItraceStart>},
+    {"PERF_RECORD_LOST_SAMPLES", PERF_RECORD_LOST_SAMPLES, decode_as<LostSamples>},
+    {"PERF_RECORD_SWITCH", PERF_RECORD_SWITCH, decode_as<Switch>},
+    {"PERF_RECORD_SWITCH_CPU_WIDE", PERF_RECORD_SWITCH_CPU_WIDE, decode_as<SwitchCpuWide>},
+    {"PERF_RECORD_NAMESPACES", PERF_RECORD_NAMESPACES, decode_as<Namespaces>},
+    {"PERF_RECORD_KSYMBOL", PERF_RECORD_KSYMBOL, decode_as<Ksymbol>},
+    {"PERF_RECORD_BPF_EVENT", PERF_RECORD_BPF_EVENT, decode_as<BpfEvent>},
+    {"PERF_RECORD_CGROUP", PERF_RECORD_CGROUP, decode_as<Cgroup>},
+    {"PERF_RECORD_TEXT_POKE", PERF_RECORD_TEXT_POKE, decode_as<TextPoke>},
+    {"PERF_RECORD_AUX_OUTPUT_HW_ID", PERF_RECORD_AUX_OUTPUT_HW_ID, decode_as<AuxOutputHwId>},
+    {"PERF_RECORD_CALLCHAIN_DEFERRED", kRecordCallchainDeferred, decode_as<CallchainDeferred>},
 };
 
 constexpr bool is_indexed_by_type() {
-  for (std::size_t at = 0; at < kRecordTypes.size(); ++at) {
+  for (std::size_t at = 0; at < std::size(kRecordTypes); ++at) {
     if (kRecordTypes[at].type != at + 1) return false;
   }
-  return std::variant_size_v<Record> == kRecordTypes.size() + 1;
+  return std::variant_size_v<Record> == std::size(kRecordTypes) + 1;
 }
 static_assert(is_indexed_by_type(), "record_type_of() takes the row of the type");
 
-constexpr RecordMiscEntry misc_entry(std::string_view name, std::string_view since,
-                                     std::uint16_t mask, std::uint16_t value,
-                                     std::string_view meaning, std::string_view test) {
-  return {{name, since, meaning, "perf/record/record.h", test}, mask, value};
+/// Null for a type that is not known.
+const RecordType* record_type_of(std::uint32_t type) {
+  return 1 <= type && type <= std::size(kRecordTypes) ? &kRecordTypes[type - 1] : nullptr;
 }
-
-constexpr std::string_view kModesTest = "RecordMiscTest.HasTheModeOfTheCpu";
-constexpr std::uint16_t kBit12 = 1u << 12;
-constexpr std::uint16_t kBit13 = 1u << 13;
-constexpr std::uint16_t kBit14 = 1u << 14;
-constexpr std::uint16_t kBit15 = 1u << 15;
-
-constexpr std::array kMiscEntries = {
-    misc_entry("PERF_RECORD_MISC_CPUMODE_UNKNOWN", "2.6.31", 7, 0,
-               "the mode of the CPU is not known", kModesTest),
-    misc_entry("PERF_RECORD_MISC_KERNEL", "2.6.31", 7, 1, "in the kernel", kModesTest),
-    misc_entry("PERF_RECORD_MISC_USER", "2.6.31", 7, 2, "in user space", kModesTest),
-    misc_entry("PERF_RECORD_MISC_HYPERVISOR", "2.6.31", 7, 3, "in the hypervisor", kModesTest),
-    misc_entry("PERF_RECORD_MISC_GUEST_KERNEL", "2.6.35", 7, 4, "in the kernel of a guest",
-               kModesTest),
-    misc_entry("PERF_RECORD_MISC_GUEST_USER", "2.6.35", 7, 5, "in user space of a guest",
-               kModesTest),
-    misc_entry("PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT", "4.2", kBit12, kBit12,
-               "not by the kernel: perf(1) did not read all mappings of the process",
-               "RecordMiscTest.KnowsMappingsThatPerfDidNotRead"),
-    misc_entry("PERF_RECORD_MISC_MMAP_DATA", "3.10", kBit13, kBit13,
-               "MMAP, MMAP2: the mapping is not executable", "RecordTest.DecodesMappings"),
-    misc_entry("PERF_RECORD_MISC_COMM_EXEC", "3.16", kBit13, kBit13, "COMM: by execve(2)",
-               "RecordTest.DecodesNamesOfThreads"),
-    misc_entry("PERF_RECORD_MISC_FORK_EXEC", "4.20", kBit13, kBit13,
-               "FORK, not by the kernel: perf(1) started the process",
-               "RecordTest.DecodesForkAndExit"),
-    misc_entry("PERF_RECORD_MISC_SWITCH_OUT", "4.3", kBit13, kBit13,
-               "SWITCH, SWITCH_CPU_WIDE: the thread leaves the CPU",
-               "RecordTest.DecodesContextSwitches"),
-    misc_entry("PERF_RECORD_MISC_EXACT_IP", "2.6.35", kBit14, kBit14,
-               "SAMPLE: ip is that of the instruction that caused the event",
-               "RecordTest.DecodesSamples"),
-    misc_entry("PERF_RECORD_MISC_SWITCH_OUT_PREEMPT", "4.17", kBit14, kBit14,
-               "SWITCH, SWITCH_CPU_WIDE: the thread was runnable",
-               "RecordTest.DecodesContextSwitches"),
-    misc_entry("PERF_RECORD_MISC_MMAP_BUILD_ID", "5.12", kBit14, kBit14,
-               "MMAP2: with the build id of the file", "RecordTest.DecodesMappingsWithTheirFile"),
-    misc_entry("PERF_RECORD_MISC_EXT_RESERVED", "2.6.35", kBit15, kBit15,
-               "reserved for records with an extended header", "RecordMiscTest.HasTheReservedBit"),
-};
 
 using Decoded = Result<Record, DecodeError>;
 
@@ -308,13 +239,10 @@ bool read_header(std::span<const std::byte> record, perf_event_header& header,
 
 }  // namespace
 
-std::span<const RecordType> record_types() { return kRecordTypes; }
-
-const RecordType* record_type_of(std::uint32_t type) {
-  return 1 <= type && type <= kRecordTypes.size() ? &kRecordTypes[type - 1] : nullptr;
+std::string_view record_name(std::uint32_t type) {
+  const RecordType* known = record_type_of(type);
+  return known != nullptr ? known->name : std::string_view{};
 }
-
-std::span<const RecordMiscEntry> record_misc_entries() { return kMiscEntries; }
 
 Decoded decode_record(const SampleLayout& layout, std::span<const std::byte> record) noexcept {
   // A Record is large: it is filled where it is, and returned by this one statement at the end, so

@@ -9,16 +9,15 @@
 #include <variant>
 
 #include "base/result.h"
-#include "perf/abi.h"
 #include "perf/record/decode_error.h"
 #include "perf/record/packed_span.h"
 #include "perf/record/read_format.h"
 #include "perf/record/sample.h"
 #include "perf/record/sample_layout.h"
 
-// The records of the kernel: PERF_RECORD_* (perf_event_open(2), <linux/perf_event.h>). Since which
-// release each exists is in record_types(). All texts, bytes and arrays are views of the record's
-// buffer. Texts are what the kernel has; they need not be UTF-8.
+// The records of the kernel: PERF_RECORD_* (perf_event_open(2), <linux/perf_event.h>). All texts,
+// bytes and arrays are views of the record's buffer. Texts are what the kernel has; they need not
+// be UTF-8.
 
 namespace pex::perf {
 
@@ -299,30 +298,8 @@ using Record =
 Result<Record, DecodeError> decode_record(const SampleLayout& layout,
                                           std::span<const std::byte> record) noexcept;
 
-/// A type of record. The table of these is the decoder.
-struct RecordType {
-  /// Reads what follows the header into a new value of `record`.
-  using Decode = bool (*)(ByteReader& reader, const SampleLayout& layout, RecordMisc misc,
-                          Record& record) noexcept;
-
-  AbiEntry abi;
-  std::uint32_t type;
-  Decode decode;
-};
-
-/// All types, from 1 on, without gaps.
-std::span<const RecordType> record_types();
-/// Null for a type that is not known.
-const RecordType* record_type_of(std::uint32_t type);
-
-/// A bit or number of RecordMisc.
-struct RecordMiscEntry {
-  AbiEntry abi;
-  std::uint16_t mask;
-  std::uint16_t value;  ///< misc & mask
-};
-
-std::span<const RecordMiscEntry> record_misc_entries();
+/// "PERF_RECORD_MMAP"; empty for a type that is not known.
+std::string_view record_name(std::uint32_t type);
 
 /// What all records have: PERF_RECORD_*, and the misc of the header.
 std::uint32_t type_of(const Record& record);

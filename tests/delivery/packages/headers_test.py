@@ -17,8 +17,8 @@ INCLUDED_BY_PROGRAMS = """
     config/load.h plan/load_plan.h perf/linux_perf_kernel.h collect/descriptor_source.h
     collect/collector.h exposition/collectable.h http/server.h
     perf/sampling.h perf/sampling_table.h perf/ring_buffer.h perf/aux_area.h perf/record/record.h
-    perf/record/callchain.h perf/record/record_values.h perf/control_page.h perf/counter_control.h
-    perf/open_flags.h perf/task/command.h perf/task/task_counters.h perf/sysctls.h plan/task_plan.h
+    perf/record/callchain.h perf/control_page.h perf/counter_control.h perf/open_flags.h
+    perf/task/command.h perf/task/task_counters.h perf/sysctls.h plan/task_plan.h
     async/async_ring.h
 """.split()
 

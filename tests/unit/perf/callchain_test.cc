@@ -33,12 +33,15 @@ TEST(CallchainTest, KnowsWhereEachAddressBelongs) {
   Entries entries{0x10};
   std::vector<Frame> expected{{CallchainContext::kNone, 0x10}};
   std::uint64_t address = 0x1000;
-  for (const CallchainContextEntry& row : callchain_contexts()) {
-    entries.push_back(static_cast<std::uint64_t>(row.context));
-    if (row.context == CallchainContext::kUserDeferred) entries.push_back(0xc00c1e);
+  for (const CallchainContext context :
+       {CallchainContext::kHypervisor, CallchainContext::kKernel, CallchainContext::kUser,
+        CallchainContext::kUserDeferred, CallchainContext::kGuest, CallchainContext::kGuestKernel,
+        CallchainContext::kGuestUser}) {
+    entries.push_back(static_cast<std::uint64_t>(context));
+    if (context == CallchainContext::kUserDeferred) entries.push_back(0xc00c1e);
     for (int frame = 0; frame < 2; ++frame) {
       entries.push_back(++address);
-      expected.emplace_back(row.context, address);
+      expected.emplace_back(context, address);
     }
   }
 

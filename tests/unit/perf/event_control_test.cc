@@ -9,13 +9,6 @@
 namespace pex::perf {
 namespace {
 
-TEST(EventControlTest, HasAnEntryForEachOperation) {
-  ASSERT_EQ(event_controls().size(), 12U);
-  const auto last = static_cast<std::size_t>(EventControl::kModifyAttributes);
-  EXPECT_EQ(event_controls()[last].name, "PERF_EVENT_IOC_MODIFY_ATTRIBUTES");
-  EXPECT_EQ(last + 1, event_controls().size());
-}
-
 TEST(EventControlExample, IsRight) {
   test::ScriptedKernel kernel;
   EventAttr attr;

@@ -59,7 +59,7 @@ std::string seed(const SampleFormat& format, const Bytes& record) {
 }
 
 std::string name_of(std::uint32_t type) {
-  std::string name(record_type_of(type)->abi.name.substr(std::string_view("PERF_RECORD_").size()));
+  std::string name(record_name(type).substr(std::string_view("PERF_RECORD_").size()));
   for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
   return name;
 }

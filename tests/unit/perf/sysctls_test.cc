@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
@@ -21,7 +23,7 @@ using ::testing::Not;
 
 const SysctlEntry& entry_named(std::string_view name) {
   return *lookup(
-      sysctls(), [](const SysctlEntry& entry) { return entry.abi.name; }, name);
+      sysctls(), [](const SysctlEntry& entry) { return entry.name; }, name);
 }
 
 host::HostRoots roots_of(const test::TempTree& tree) {
@@ -31,11 +33,11 @@ host::HostRoots roots_of(const test::TempTree& tree) {
 TEST(SysctlsTest, HaveUniqueNamesAndNoOverlappingRanges) {
   std::set<std::string_view> names;
   for (const SysctlEntry& entry : sysctls()) {
-    EXPECT_TRUE(names.insert(entry.abi.name).second) << entry.abi.name;
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
     std::int64_t next = -1;
     for (const SysctlRange& range : entry.ranges) {
-      EXPECT_GE(range.from, next) << entry.abi.name;
-      EXPECT_GE(range.to, range.from) << entry.abi.name;
+      EXPECT_GE(range.from, next) << entry.name;
+      EXPECT_GE(range.to, range.from) << entry.name;
       next = range.to == std::numeric_limits<std::int64_t>::max() ? range.to : range.to + 1;
     }
   }
@@ -44,8 +46,8 @@ TEST(SysctlsTest, HaveUniqueNamesAndNoOverlappingRanges) {
 TEST(SysctlsTest, HaveARemedyForEachValueThatCostsSomething) {
   for (const SysctlEntry& entry : sysctls()) {
     for (const SysctlRange& range : entry.ranges) {
-      EXPECT_THAT(range.words, Not(IsEmpty())) << entry.abi.name;
-      EXPECT_EQ(range.consequence.empty(), range.remedy.empty()) << entry.abi.name;
+      EXPECT_THAT(range.words, Not(IsEmpty())) << entry.name;
+      EXPECT_EQ(range.consequence.empty(), range.remedy.empty()) << entry.name;
     }
   }
 }
@@ -53,14 +55,26 @@ TEST(SysctlsTest, HaveARemedyForEachValueThatCostsSomething) {
 TEST(SysctlsTest, FindNothingWrongWithTheDefaults) {
   for (const SysctlEntry& entry : sysctls()) {
     const SysctlRange* range = entry.range_of(entry.usual);
-    EXPECT_TRUE(range == nullptr || range->consequence.empty()) << entry.abi.name;
+    EXPECT_TRUE(range == nullptr || range->consequence.empty()) << entry.name;
+  }
+}
+
+TEST(SysctlsTest, HaveTheirDefaultsInTheDocument) {
+  std::ifstream file{PEX_SOURCE_DIR "/docs/permissions.md"};
+  const std::string document{std::istreambuf_iterator<char>(file), {}};
+  for (const SysctlEntry& entry : sysctls()) {
+    const std::size_t row = document.find("\n| `" + std::string(entry.name) + "` | ");
+    ASSERT_NE(row, document.npos) << entry.name;
+    const std::string unit = entry.unit.empty() ? "" : " " + std::string(entry.unit);
+    EXPECT_THAT(document.substr(row + 1, document.find('\n', row + 1) - row),
+                HasSubstr(" | " + std::to_string(entry.usual) + unit + " | "));
   }
 }
 
 TEST(SysctlsTest, HaveWordsForTheDefaultOfEachSwitch) {
   for (const SysctlEntry& entry : sysctls()) {
     if (entry.unit.empty()) {
-      EXPECT_NE(entry.range_of(entry.usual), nullptr) << entry.abi.name;
+      EXPECT_NE(entry.range_of(entry.usual), nullptr) << entry.name;
     }
   }
 }
@@ -123,8 +137,8 @@ TEST(SysctlsTest, SayEnoentOfWhatTheKernelDoesNotHave) {
 
   for (const SysctlEntry& entry : sysctls()) {
     const auto value = read_sysctl(entry, roots_of(tree));
-    ASSERT_FALSE(value) << entry.abi.name;
-    EXPECT_EQ(value.error().code, ENOENT) << entry.abi.name;
+    ASSERT_FALSE(value) << entry.name;
+    EXPECT_EQ(value.error().code, ENOENT) << entry.name;
   }
 }
 
@@ -142,7 +156,7 @@ TEST(SysctlsExample, IsRight) {
 
   for (const SysctlEntry& entry : sysctls()) {
     const Result<std::int64_t> value = read_sysctl(entry, host::HostRoots{});
-    if (value) std::cout << entry.abi.name << '=' << *value << '\n';
+    if (value) std::cout << entry.name << '=' << *value << '\n';
   }
 
   const std::string printed = testing::internal::GetCapturedStdout();
