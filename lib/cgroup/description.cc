@@ -66,10 +66,20 @@ class Holders {
   std::unordered_multimap<std::string_view, std::string_view> paths_;
 };
 
-/// The last known labels of its pod.
-void keep_pod(const Description& before, Description& now) {
-  std::copy_if(before.information.begin(), before.information.end(),
-               std::back_inserter(now.information), is_of_pod);
+/// As the log of the container names it; else the last known names, or those of the pod alone.
+void add_pod(const LogLinks& links, const PathInfo& info, const Description* before,
+             Description& now) {
+  const PodContainer* names = links.find(info.container_id);
+  if (names == nullptr && before != nullptr) {
+    std::copy_if(before->information.begin(), before->information.end(),
+                 std::back_inserter(now.information), is_of_pod);
+    if (std::any_of(now.information.begin(), now.information.end(), is_of_pod)) return;
+  }
+  if (names == nullptr) names = links.find_pod(info.pod_uid);
+  if (names == nullptr) return;
+  add(now.information, "pod", names->pod);
+  add(now.information, "namespace", names->namespace_);
+  add(now.information, "container", names->container);
 }
 
 }  // namespace
@@ -118,13 +128,7 @@ std::shared_ptr<const Description> Describer::describe(
   for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
   const bool is_of_kubelet = !info.pod_uid.empty() && !info.is_delegated;
   if (before && before->has_lost_ids) lose_ids(now);
-  if (const PodContainer* pod = pods_ && is_of_kubelet ? pods_->find(info.container_id) : nullptr) {
-    add(now.information, "pod", pod->pod);
-    add(now.information, "namespace", pod->namespace_);
-    add(now.information, "container", pod->container);
-  } else if (before && pods_ && is_of_kubelet) {
-    keep_pod(*before, now);
-  }
+  if (pods_ && is_of_kubelet) add_pod(*pods_, info, before.get(), now);
   if (before && *before == now) return before;
   return std::make_shared<const Description>(std::move(now));
 }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -141,19 +143,34 @@ bool LogLinks::take(const inotify_event& report) {
   if ((report.mask & kReplaced) != 0) list_soon_ = true;
   if (report.len == 0) return false;
 
-  std::optional<LogLink> link = parse_log_link({report.name, ::strnlen(report.name, report.len)});
+  const std::string name(report.name, ::strnlen(report.name, report.len));
+  std::optional<LogLink> link = parse_log_link(name);
   if (!link) return false;
   const bool appeared = (report.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-  return appeared ? add(*std::move(link)) : links_.erase(*link) != 0;
+  return appeared ? add(*std::move(link), name) : links_.erase(*link) != 0;
 }
 
-bool LogLinks::add(LogLink link) {
+bool LogLinks::add(LogLink link, const std::string& name) {
   if (links_.contains(link)) return false;
   if (links_.size() >= max_entries_) {
     error_ = too_many();
     return false;
   }
+  add_pod(link, name, pods_);
   return links_.insert(std::move(link)).second;
+}
+
+void LogLinks::add_pod(const LogLink& link, const std::string& name, Pods& pods) const {
+  std::error_code is_none;
+  const std::string target = std::filesystem::read_symlink(directory_ + "/" + name, is_none);
+  const std::string before_uid = "/" + link.names.namespace_ + "_" + link.names.pod + "_";
+  const std::size_t at = target.find(before_uid);
+  if (is_none || at == target.npos) return;
+  const std::size_t begin = at + before_uid.size();
+  const std::size_t end = target.find('/', begin);
+  if (end == target.npos || end == begin) return;
+  pods.emplace(target.substr(begin, end - begin),
+               PodContainer{link.names.pod, link.names.namespace_, {}});
 }
 
 bool LogLinks::list() {
@@ -169,12 +186,17 @@ bool LogLinks::list() {
   if (names->size() > max_entries_) error_ = too_many();
 
   Links found;
+  Pods pods;
   for (const std::string& name : std::span(*names).first(std::min(names->size(), max_entries_))) {
-    if (std::optional<LogLink> link = parse_log_link(name)) found.insert(*std::move(link));
+    std::optional<LogLink> link = parse_log_link(name);
+    if (!link) continue;
+    add_pod(*link, name, pods);
+    found.insert(*std::move(link));
   }
-  if (found == links_) return false;
+  const bool changed = found != links_ || pods != pods_;
   links_ = std::move(found);
-  return true;
+  pods_ = std::move(pods);
+  return changed;
 }
 
 /// Watching the same directory again returns the same watch; a recreated one gets another.
@@ -197,6 +219,11 @@ Error LogLinks::too_many() const {
 const PodContainer* LogLinks::find(std::string_view container_id) const {
   const auto link = links_.lower_bound(container_id);
   return link != links_.end() && link->container_id == container_id ? &link->names : nullptr;
+}
+
+const PodContainer* LogLinks::find_pod(std::string_view uid) const {
+  const auto pod = pods_.find(uid);
+  return pod != pods_.end() ? &pod->second : nullptr;
 }
 
 }  // namespace pex::cgroup

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <compare>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -41,8 +43,9 @@ struct LogLink {
 std::optional<LogLink> parse_log_link(std::string_view file_name);
 
 /// The containers named by a directory of such links: /var/log/containers on a node of Kubernetes.
-/// Only names are read, links are not followed and files not opened, so a plain file serves as well
-/// as a link. Holds one descriptor, and one more while it lists. Not thread-safe.
+/// Names and targets of links are read, links are not followed and files not opened, so a plain
+/// file serves as well as a link, but for the uid of its pod. Holds one descriptor, and one more
+/// while it lists. Not thread-safe.
 class LogLinks {
  public:
   using Clock = std::chrono::steady_clock;
@@ -73,6 +76,13 @@ class LogLinks {
   /// of PodContainer. Valid until the next update().
   const PodContainer* find(std::string_view container_id) const;
 
+  /// The same by the uid of the pod, which is in the target of each link:
+  /// "/var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log" (kubernetes/kubernetes,
+  /// pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory). For containers without a log: that
+  /// of Kata with the virtual machine, and the one that holds a pod's network. `container` is
+  /// empty. A pod is known until the next listing after its links are gone.
+  const PodContainer* find_pod(std::string_view uid) const;
+
  private:
   /// Allows a lookup by the id alone, without an allocation.
   struct ById {
@@ -82,13 +92,15 @@ class LogLinks {
     bool operator()(std::string_view id, const LogLink& b) const { return id < b.container_id; }
   };
   using Links = std::set<LogLink, ById>;
+  using Pods = std::map<std::string, PodContainer, std::less<>>;  ///< by uid
 
   bool take_reports();
   bool take(std::span<const char> reports);
   bool take(const inotify_event& report);
-  bool add(LogLink link);
+  bool add(LogLink link, const std::string& name);
   bool list();
   void watch();
+  void add_pod(const LogLink& link, const std::string& name, Pods& pods) const;
   Error too_many() const;
 
   std::string directory_;
@@ -96,6 +108,7 @@ class LogLinks {
   UniqueFd inotify_;
   int watch_ = -1;  ///< negative: none, only listings
   Links links_;
+  Pods pods_;
   std::optional<Error> error_;
   std::optional<Clock::time_point> listed_;
   bool list_soon_ = false;  ///< reports are incomplete: list in a second instead of in a minute

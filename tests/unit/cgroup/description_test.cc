@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -163,6 +164,24 @@ TEST_F(DescriberOfPodsTest, NamesWhatIsInsideOfTheContainerAsWell) {
 
   EXPECT_THAT(first(describer_, container(kId) + "/inner")->information,
               IsSupersetOf({Pair("pod", "web"), Pair("container", "nginx")}));
+}
+
+TEST_F(DescriberOfPodsTest, NamesThePodOfAContainerWithoutALog) {
+  std::filesystem::create_symlink("/var/log/pods/shop_web_" + kUid + "/nginx/0.log",
+                                  tree_.path("web_shop_nginx-" + kId + ".log"));
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  EXPECT_THAT(first(describer_, container(kId))->information,
+              IsSupersetOf({Pair("pod", "web"), Pair("container", "nginx")}));
+  const Described of_pod = first(describer_, container(kOtherId));
+  EXPECT_THAT(of_pod->information, ElementsAre(Pair("qos_class", "burstable"), Pair("pod", "web"),
+                                               Pair("namespace", "shop")));
+
+  std::filesystem::create_symlink("/var/log/pods/shop_web_" + kUid + "/sql/0.log",
+                                  tree_.path("web_shop_sql-" + kOtherId + ".log"));
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+  EXPECT_THAT(describer_.describe(container(kOtherId), of_pod)->information,
+              IsSupersetOf({Pair("pod", "web"), Pair("container", "sql")}));
 }
 
 TEST_F(DescriberOfPodsTest, NamesAContainerAsSoonAsItsLogAppears) {

@@ -231,6 +231,31 @@ TEST(LogLinksTest, ReadsNamesAloneWhateverStandsBehindThem) {
   EXPECT_EQ(names_of(links, 5), "pipe/a/b");
 }
 
+TEST(LogLinksTest, KnowsThePodOfALinkByTheUidInItsTarget) {
+  test::TempTree tree{{link_of("file_a_b", 1), "/var/log/pods/a_file_uid-1/b/0.log"}};
+  const auto point = [&](const std::string& names, int number, const std::string& target) {
+    std::filesystem::create_symlink(target, tree.path(link_of(names, number)));
+  };
+  point("web_shop_nginx", 2, "/var/log/pods/shop_web_uid-2/nginx/0.log");
+  point("db_shop_sql", 3, "/var/log/pods/other_db_uid-3/sql/0.log");
+  point("job_shop_run", 4, "/var/log/pods/shop_job_uid-4");
+  LogLinks links(tree.root());
+  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+
+  EXPECT_EQ(names_of(links.find_pod("uid-2")), "web/shop/");
+  for (const char* uid : {"uid-1", "uid-3", "uid-4", ""}) {
+    EXPECT_EQ(names_of(links.find_pod(uid)), "unknown") << uid;
+  }
+
+  point("late_shop_run", 5, "/var/log/pods/shop_late_uid-5/run/0.log");
+  EXPECT_EQ(outcome(links.update(kStart)), "changed");
+  EXPECT_EQ(names_of(links.find_pod("uid-5")), "late/shop/");
+
+  tree.remove(link_of("web_shop_nginx", 2));
+  links.update(kStart + std::chrono::minutes{1});
+  EXPECT_EQ(names_of(links.find_pod("uid-2")), "unknown");
+}
+
 TEST(LogLinksTest, LearnsOfALinkThatAppearsAndForgetsOneThatVanishes) {
   test::TempTree tree;
   LogLinks links(tree.root());
