@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "cgroup/path_info.h"
+
 namespace pex::cgroup {
 namespace {
 
@@ -57,8 +59,17 @@ Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
 bool Discovery::is_selected(const std::string& path) const {
   const Tree::Directories& directories = tree_.directories();
   const auto place = directories.find(path);
-  return place != directories.end() && place->second.is_selected &&
-         !(tree_.selection().leaves && has_selected_below(directories, path));
+  if (place == directories.end()) return false;
+  if (!tree_.selection().leaves) return place->second.is_selected;
+  return (place->second.is_selected || is_rest(path)) && !has_selected_below(directories, path);
+}
+
+/// Whether it is outermost in what is left of a selected cgroup that was replaced.
+bool Discovery::is_rest(const std::string& path) const {
+  const std::string above = path.substr(0, path.rfind('/'));
+  return tree_.is_within_selected(above) && has_selected_below(tree_.directories(), above) &&
+         tree_.selection().judge(path).reason == Verdict::Reason::kNotIncluded &&
+         !parse_path(path).is_helper;
 }
 
 /// Whether what a cgroup of this path did, that is gone, is counted as done by an existing one.
@@ -73,7 +84,8 @@ bool Discovery::is_covered(const std::string& path) const {
   return false;
 }
 
-/// If only leaves are selected, a change at a path can change all directories above it as well.
+/// If only leaves are selected, a change at a path can change all directories above it as well, and
+/// what else is in these.
 void Discovery::follow_tree() {
   std::set<std::string> above;
   for (const std::string& path : tree_.take_changed_paths()) {
@@ -85,19 +97,26 @@ void Discovery::follow_tree() {
     }
   }
   for (const std::string& path : above) {
-    const bool is_known = held_.contains(path) || left_out_.contains(path);
-    if (is_known != is_selected(path)) reconsider(path);
+    reconsider_if_changed(path);
+    if (!tree_.is_within_selected(path)) continue;
+    const std::string below = path + "/";
+    for (auto at = tree_.directories().lower_bound(below);
+         at != tree_.directories().end() && at->first.starts_with(below); ++at) {
+      if (at->first.find('/', below.size()) == std::string::npos) reconsider_if_changed(at->first);
+    }
   }
+}
+
+void Discovery::reconsider_if_changed(const std::string& path) {
+  const bool is_known = held_.contains(path) || left_out_.contains(path);
+  if (is_known != is_selected(path)) reconsider(path);
 }
 
 /// Also those whose directory has not changed: whether only leaves are selected is not a property
 /// of a directory.
 void Discovery::follow_selection() {
   if (!std::exchange(has_new_selection_, false)) return;
-  for (const auto& [path, directory] : tree_.directories()) {
-    const bool is_known = held_.contains(path) || left_out_.contains(path);
-    if (is_known != is_selected(path)) reconsider(path);
-  }
+  for (const auto& [path, directory] : tree_.directories()) reconsider_if_changed(path);
 }
 
 /// A directory may have been created, removed or recreated at `path`.

@@ -40,7 +40,9 @@ struct DiscoveryResult {
 };
 
 /// Finds the cgroups that can be counted: the selected ones of the tree, up to the capacity, each
-/// held by its directory. Not thread-safe.
+/// held by its directory. With `leaves`, one that has another one inside is replaced by what it has
+/// inside: the selected ones, and of all else the outermost without a selected one. Not
+/// thread-safe.
 class Discovery {
  public:
   using Clock = std::chrono::steady_clock;
@@ -109,10 +111,12 @@ class Discovery {
   using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
   bool is_selected(const std::string& path) const;
+  bool is_rest(const std::string& path) const;
   bool is_covered(const std::string& path) const;
   void follow_tree();
   void follow_selection();
   void reconsider(const std::string& path);
+  void reconsider_if_changed(const std::string& path);
   void leave_out(const std::string& path);
   void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);

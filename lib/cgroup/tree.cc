@@ -189,7 +189,7 @@ std::vector<std::string> Tree::take_changed_paths() { return std::exchange(chang
 
 bool Tree::apply(const TreeWatch::Change& change) {
   const std::string& path = change.path;
-  if (!selection_.may_match_below(path) && !selection_.matches(path)) return false;
+  if (!is_wanted(path, {})) return false;
   return change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(change) : disappeared(change);
 }
 
@@ -317,10 +317,25 @@ Result<> Tree::enter(const std::string& path, Walk& walk) {
   return {};
 }
 
+/// `found` are those of a walk, which has been above before.
+bool Tree::is_within_selected(std::string path, const Directories& found) const {
+  for (; !path.empty(); path = parent_of(path)) {
+    const bool is_found = found.contains(path);
+    const auto at = is_found ? found.find(path) : known_.find(path);
+    if ((is_found || at != known_.end()) && at->second.is_selected) return true;
+  }
+  return false;
+}
+
+bool Tree::is_wanted(const std::string& path, const Directories& found) const {
+  return selection_.may_match_below(path) || selection_.matches(path) ||
+         (selection_.leaves && is_within_selected(parent_of(path), found));
+}
+
 Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
+  if (!is_wanted(path, walk.found)) return {};
   const bool is_selected = selection_.matches(path);
   const bool is_entered = selection_.may_match_below(path);
-  if (!is_selected && !is_entered) return {};
   ++walk.visited;
   if (is_path_too_long(path)) {
     skip(path, &SkipCounts::path_too_long, walk);

@@ -22,7 +22,8 @@
 
 namespace pex::cgroup {
 
-/// The directories of a hierarchy that are selected, or may contain selected ones. Follows inotify,
+/// The directories of a hierarchy that are selected, or may contain selected ones; and what else is
+/// in those, inside of a selected one of which only the leaves are wanted. Follows inotify,
 /// so its cost is that of the changes. Walks the whole tree at first, when inotify's queue has
 /// overflowed, and at least once a minute; but visits a bounded number of directories per second.
 /// If there are more directories than the limit, it is divided fairly over the tree
@@ -78,6 +79,8 @@ class Tree {
   const std::string& root() const { return root_; }
   const Selection& selection() const { return selection_; }
   const Directories& directories() const { return known_; }
+  /// Whether the directory at `path`, or one above it, is selected.
+  bool is_within_selected(const std::string& path) const { return is_within_selected(path, {}); }
 
   /// One error for each directory; it is left out with everything below it.
   const std::map<std::string, Error>& unreadable() const { return unreadable_; }
@@ -109,6 +112,9 @@ class Tree {
   int descriptor() const { return watch_.descriptor(); }
 
  private:
+  bool is_within_selected(std::string path, const Directories& found) const;
+  bool is_wanted(const std::string& path, const Directories& found) const;
+
   struct SkipCounts {
     std::size_t beyond_limit = 0;
     std::size_t path_too_long = 0;

@@ -216,7 +216,8 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
      {"Patterns of the cgroups to count. A list in the file replaces the default list, which "
-      "matches systemd services and scopes, containers, virtual machines, and jobs of batch systems.",
+      "matches systemd services and scopes, containers, virtual machines, and jobs of batch "
+      "systems.",
       form_of_patterns,
       [] {
         return "the " + std::to_string(Cgroups{}.include.size()) + " patterns of the shipped file";
@@ -229,9 +230,9 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      read_nesting,
      {"If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
       "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
-      "nothing twice; what else is in an outer cgroup, its own processes and cgroups that no "
-      "pattern matches, is counted only by "
-      "scope `cpu`. With `all`, a sum over cgroups counts the inner cgroups twice.",
+      "nothing twice; an outer cgroup is replaced by the inner ones and by the other cgroups that "
+      "it has. Its own processes are then counted only by scope `cpu`. With `all`, a sum over "
+      "cgroups counts the inner cgroups twice.",
       [] { return yaml::form_of_entries(kNestings); },
       [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
     yaml::flag_key<&Cgroups::helpers>(

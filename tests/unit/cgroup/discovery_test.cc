@@ -399,7 +399,7 @@ TEST(DiscoveryLeavesTest, AreThoseWithNoSelectedOneBelow) {
   };
   const Row rows[] = {
       {leaves_of({"/**"}), {"/a/b/c", "/a/d", "/e", "/slice/x.service/inner"}},
-      {leaves_of({"/*", "/a/b/c"}), {"/a/b/c", "/e", "/slice"}},
+      {leaves_of({"/*", "/a/b/c"}), {"/a/b/c", "/a/d", "/e", "/slice"}},
       {leaves_of({"/**"}, {"/a/b/c"}), {"/a/b", "/a/d", "/e", "/slice/x.service/inner"}},
       {leaves_of({"/**"}, {"/a/**"}), {"/a", "/e", "/slice/x.service/inner"}},
       {leaves_of({"/slice", "/slice/*.service"}), {"/slice/x.service"}},
@@ -434,6 +434,35 @@ TEST(DiscoveryLeavesTest, GiveWayToTheirChildrenAndComeBackWhenThoseAreGone) {
   EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/a/b"));
   tree.remove("a/b");
   EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/a"));
+}
+
+TEST(DiscoveryLeavesTest, ThatReplaceAnotherOneAreAllThatItHas) {
+  const std::string id(64, 'a');
+  const std::string user = "/user.slice/user-1000.slice/user@1000.service";
+  const std::string container = user + "/app.slice/web.service/libpod-payload-" + id;
+  test::TempTree tree{{user.substr(1) + "/init.scope/", ""}};
+  tree.make_directory(user + "/app.slice/sync.service/inner");
+  tree.make_directory(user + "/app.slice/cron.service");
+  tree.make_directory(user + "/libpod-conmon-" + id + ".scope");
+  Discovery discovery{
+      {tree.root()},
+      leaves_of({"re:(/[^/]+[.]slice)*/[^/]+[.]service", "re:.*/libpod-.*[0-9a-f]{64}([.]scope)?"},
+                {"/**/cron.service"})};
+  EXPECT_THAT(paths(*must_update(discovery)), ElementsAre(user));
+
+  tree.make_directory(container);
+  EXPECT_THAT(paths(*must_update(discovery)),
+              ElementsAre(user + "/app.slice/sync.service", container, user + "/init.scope"));
+
+  tree.make_directory(user + "/app.slice/web.service/runtime");
+  tree.make_directory(user + "/session.slice/bus.service");
+  EXPECT_THAT(paths(*must_update(discovery)),
+              ElementsAre(user + "/app.slice/sync.service", container,
+                          user + "/app.slice/web.service/runtime", user + "/init.scope",
+                          user + "/session.slice"));
+
+  tree.remove(container);
+  EXPECT_THAT(paths(*must_update(discovery)), ElementsAre(user));
 }
 
 TEST(DiscoveryLeavesTest, AreTheLimitedOnes) {
@@ -584,17 +613,27 @@ TEST(DiscoveryChoiceTest, OfMoreThanSomebodyWouldReadItListsTheFirstAndCountsAll
 
 /// All that is selected below `root`, found the long way.
 std::vector<std::string> selected_below(const std::string& root, const Selection& selection) {
+  std::vector<std::string> every;
   std::vector<std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    const std::string path = entry.path().string().substr(root.size());
-    if (selection.matches(path)) all.push_back(path);
+    every.push_back(entry.path().string().substr(root.size()));
+    if (selection.matches(every.back())) all.push_back(every.back());
   }
+  const auto has_any_below = [&](const std::string& path) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const std::string& other) { return other.starts_with(path + "/"); });
+  };
+  const auto is_rest = [&](const std::string& path) {
+    return selection.judge(path).reason == Verdict::Reason::kNotIncluded &&
+           has_any_below(path.substr(0, path.rfind('/'))) &&
+           std::any_of(all.begin(), all.end(),
+                       [&](const std::string& other) { return path.starts_with(other + "/"); });
+  };
   std::vector<std::string> wanted;
-  for (const std::string& path : all) {
-    const bool is_leaf = std::none_of(all.begin(), all.end(), [&](const std::string& other) {
-      return other.starts_with(path + "/");
-    });
-    if (is_leaf || !selection.leaves) wanted.push_back(path);
+  for (const std::string& path : every) {
+    const bool is_selected = std::find(all.begin(), all.end(), path) != all.end();
+    const bool is_leaf = (is_selected || is_rest(path)) && !has_any_below(path);
+    if (selection.leaves ? is_leaf : is_selected) wanted.push_back(path);
   }
   std::sort(wanted.begin(), wanted.end());
   return wanted;
