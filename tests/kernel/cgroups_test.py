@@ -688,6 +688,37 @@ cgroups:
         self.assertNotIn("is selected by cgroups.include", done.stdout)
 
 
+class ReplacedTest(unittest.TestCase):
+    """A selected cgroup that has another one inside of it: all that it has is counted in its place."""
+
+    PAGES = 2000
+    OF_A_READING = 5  # page faults of a process that reads its own numbers
+
+    def test_each_page_fault_inside_of_it_is_counted_once(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("replaced"))
+        _, *parts, rest = [tree.make("user.service" + inside) for inside in ("", "/a.service", "/b.scope", "/c")]
+        inside_of_rest = tree.make("user.service/c/d")
+        config = config_of(tree, interval="200ms").replace(
+            tree.pattern, f"{tree.path}/*.service', '{tree.path}/user.service/*.service")
+        daemon = self.enterContext(harness.Daemon(config))
+        works = [self.enterContext(harness.Workload(tree, cgroup, 0, 10, self.PAGES, 10))
+                 for cgroup in (*parts, inside_of_rest)]
+        before = self.faults(daemon)
+        true = [work.run()["minflt"] for work in works]
+        after = self.faults(daemon)
+
+        self.assertEqual(sorted(after), [*parts, rest])
+        for cgroup, faults in zip((*parts, rest), true):
+            self.assertGreaterEqual(faults, self.PAGES)
+            self.assertAlmostEqual(after[cgroup] - before[cgroup], faults, delta=self.OF_A_READING)
+
+    @staticmethod
+    def faults(daemon):
+        found = daemon.scrape_after_polls().with_name("perf_cgroup_minor_faults_total")
+        return {dict(labels)["cgroup"]: value for (_, labels), value in found.items()}
+
+
 class NamesTest(unittest.TestCase):
     def test_a_name_that_is_no_text_breaks_nothing(self):
         harness.require_events(*EVENTS)
