@@ -109,8 +109,8 @@ struct Probe {
 
 /// "INST_RETIRED:ANY_P", "arm_n1::L1D_CACHE_REFILL", "inst_retired.any": a name of the CPU's
 /// vendor. Recognized by its first word, up to a ':' or the end: it contains no '-', and contains a
-/// capital letter or a '.', or a '::' follows it. Takes only the modifiers u, k and h, as other
-/// letters may be the vendor's.
+/// capital letter or a '.', or a '::' follows it; and it is not of perf-probe(1). Takes only the
+/// modifiers u, k and h, as other letters may be the vendor's.
 struct VendorEvent {
   std::string name;
   bool operator==(const VendorEvent&) const = default;

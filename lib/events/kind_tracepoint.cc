@@ -22,7 +22,7 @@ constexpr const char* kWriteTracepoint = "name one tracepoint, for example 'sche
 bool recognizes(std::string_view word, std::string_view behind) {
   if (!behind.starts_with(':') || is_table_name(word)) return false;
   const std::string_view name = TextCursor(behind.substr(1)).before(kWordEnds);
-  return !name.empty() && !all_are(name, is_modifier);
+  return !name.empty() && (is_system_of_probes(word) || !all_are(name, is_modifier));
 }
 
 Parsed parse(TextCursor& in, ParsedEvent& event) {

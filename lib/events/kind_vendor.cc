@@ -26,7 +26,8 @@ bool recognizes(std::string_view word, std::string_view behind) {
   const bool has_capital = std::any_of(word.begin(), word.end(), is_capital);
   const bool has_shape =
       !is_one_of(word, '-') && (has_capital || is_one_of(word, '.') || behind.starts_with("::"));
-  return has_shape && !behind.starts_with('/') && !is_table_name(word);
+  return has_shape && !behind.starts_with('/') && !is_table_name(word) &&
+         !(is_system_of_probes(word) && behind.starts_with(':'));
 }
 
 bool is_vendor_character(char c) { return is_letter_or_digit(c) || c == '_' || c == '.'; }

@@ -61,6 +61,13 @@ inline constexpr const Kind* kKinds[] = {
     &kNamedEvents, &kPmuEvents, &kTracepoints, &kVendorEvents, &kRawEvents, &kProbes, &kBreakpoints,
 };
 
+/// Whether it is a system of tracepoints that perf-probe(1) makes: "probe" of the kernel,
+/// "probe_libc" of a file, "sdt_MyServer" of marks in one. Whatever follows is the name of one of
+/// them.
+constexpr bool is_system_of_probes(std::string_view word) {
+  return word == "probe" || word.starts_with("probe_") || word.starts_with("sdt_");
+}
+
 /// For a parsed event.
 inline const Kind& kind_of(const EventKind& event) {
   const auto holds_it = [&](const Kind* kind) { return kind->holds(event); };
