@@ -249,7 +249,9 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
                                 const events::Unresolved& why, ResolvedGroup& group) {
   if (group.is_left_out && why.is_right_elsewhere) return;
   const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
-  if (why.on_every_machine) return add_error(entry.at, what, why.error.remedy);
+  if (why.on_every_machine && !group.group.optional) {
+    return add_error(entry.at, what, why.error.remedy);
+  }
   if (is_shortage(why.error.code)) {  // it may well exist
     return add_error(entry.at, what, why.error.remedy, why.error.code);
   }

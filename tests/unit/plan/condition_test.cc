@@ -172,6 +172,18 @@ TEST_F(ConditionTest, WhatAnOptionalGroupMayNotCountIsStillReported) {
   EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
 }
 
+TEST_F(ConditionTest, ANameThatNoEventOfAnOptionalGroupHasIsAWarningAsItMayBeOfAnotherMachine) {
+  for (const std::string name : {"mem-loads", "cylces"}) {
+    const auto planned =
+        plan("  - {name: a, events: [page-faults, " + name + "], scope: cpu, optional: true}");
+
+    EXPECT_EQ(availability(planned).size(), 2U) << name;
+    EXPECT_TRUE(availability(planned).at({"page-faults", Scope::kCpu}).everywhere);
+  }
+  const auto planned = plan("  - {name: a, events: [cs, cylces], scope: cpu, optional: true}");
+  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("did you mean 'cycles'?")));
+}
+
 TEST_F(ConditionTest, AnEventThatAnotherGroupRequiresIsReported) {
   kernel_.refuse("branches", ENOENT);
   const auto planned = plan(
