@@ -36,6 +36,7 @@ Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
   if (reported) gone_.report(*reported, now);
   if (!reported) gone_.drop_reports();
   const Result<bool> changed = tree_.update(now);
+  replaced_.clear();
   if (!changed) {
     shed(capacity);
     return changed.error();
@@ -66,10 +67,18 @@ bool Discovery::is_selected(const std::string& path) const {
 
 /// Whether it is outermost in what is left of a selected cgroup that was replaced.
 bool Discovery::is_rest(const std::string& path) const {
-  const std::string above = path.substr(0, path.rfind('/'));
-  return tree_.is_within_selected(above) && has_selected_below(tree_.directories(), above) &&
+  return is_replaced(path.substr(0, path.rfind('/'))) &&
          tree_.selection().judge(path).reason == Verdict::Reason::kNotIncluded &&
          !parse_path(path).is_helper;
+}
+
+/// Whether it is a selected cgroup, or in one, and has a selected one inside.
+bool Discovery::is_replaced(const std::string& path) const {
+  const auto [known, is_new] = replaced_.try_emplace(path);
+  if (is_new) {
+    known->second = tree_.is_within_selected(path) && has_selected_below(tree_.directories(), path);
+  }
+  return known->second;
 }
 
 /// Whether what a cgroup of this path did, that is gone, is counted as done by an existing one.
@@ -98,6 +107,7 @@ void Discovery::follow_tree() {
   }
   for (const std::string& path : above) {
     reconsider_if_changed(path);
+    // That it is replaced no more concerns them as well.
     if (!tree_.is_within_selected(path)) continue;
     const std::string below = path + "/";
     for (auto at = tree_.directories().lower_bound(below);
@@ -180,6 +190,7 @@ bool Discovery::try_hold(const std::string& path, Clock::time_point now, Discove
   }
   if (cgroup.error().code == ENOENT) {
     tree_.forget(path);
+    replaced_.clear();
     return false;
   }
   refused_.insert(path);

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,7 @@ class Discovery {
 
   bool is_selected(const std::string& path) const;
   bool is_rest(const std::string& path) const;
+  bool is_replaced(const std::string& path) const;
   bool is_covered(const std::string& path) const;
   void follow_tree();
   void follow_selection();
@@ -136,6 +138,9 @@ class Discovery {
 
   Hierarchy hierarchy_;
   Tree tree_;
+  /// is_replaced() of directories with other ones inside, until the tree changes: each of a
+  /// thousand children asks it of the same one, and to find it out is to look at all of them.
+  mutable std::unordered_map<std::string, bool> replaced_;
   std::shared_ptr<const DiscoveryResult> result_;
   // Each selected cgroup is in exactly one of these.
   Held held_;
