@@ -28,7 +28,7 @@ constexpr SysfsUnit kUnits[] = {
 };
 
 constexpr std::string_view kEnergyHelp =
-    "Energy used by a domain of the package (RAPL); 'package' includes cores and gpu.";
+    "Energy used by a domain of the package (RAPL); 'package' includes cores, core and gpu.";
 /// RAPL: arch/x86/events/rapl.c
 constexpr BetterName kBetterNames[] = {
     {"power", "energy-pkg", "energy", "domain", "package", kEnergyHelp},
@@ -36,6 +36,7 @@ constexpr BetterName kBetterNames[] = {
     {"power", "energy-gpu", "energy", "domain", "gpu", kEnergyHelp},
     {"power", "energy-ram", "energy", "domain", "dram", kEnergyHelp},
     {"power", "energy-psys", "energy", "domain", "psys", kEnergyHelp},
+    {"power_core", "energy-core", "energy", "domain", "core", kEnergyHelp},
 };
 
 char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }

@@ -124,10 +124,10 @@ Result<Resolution, Unresolved> resolution_of(const VendorEncoding& encoding, con
   EventIdentity& identity = resolution.spec.identity;
   identity.help = encoding.help;
   identity.is_uncore = pmu != nullptr && pmu->kind == PmuKind::kUncore;
-  identity.metric = metric_word(identity.is_uncore ? family + "_" + name : name);
-  if (identity.is_uncore) {
-    resolution.modifiers = ModifierSupport::kWholePmu;
-  } else if (!family.empty()) {
+  const std::string kind = without_instance(family);
+  identity.metric = metric_word(identity.is_uncore ? kind + "_" + name : name);
+  if (identity.is_uncore) resolution.modifiers = ModifierSupport::kWholePmu;
+  if (!family.empty() && (!identity.is_uncore || kind != family)) {
     identity.labels = {{"pmu", family}};
   }
   if (pmu == nullptr) return resolution;

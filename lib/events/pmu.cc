@@ -184,6 +184,29 @@ bool matches(const std::string& name, const std::string& pattern) {
          pattern == without_uncore(family);
 }
 
+/// Ends with a digit that is not the number of an instance, in names of drivers (drivers/perf, and
+/// those of Intel's uncore).
+constexpr std::string_view kKinds[] = {"hns3", "imx8", "imx9", "imx93", "imx95", "pcie4", "pcie6"};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// "03", and "87e1c0000000": an address has a digit and at least four characters.
+bool is_number_or_address(std::string_view word) {
+  constexpr std::size_t kMinAddress = 4;
+  if (std::all_of(word.begin(), word.end(), is_digit)) return true;
+  return word.size() >= kMinAddress && std::any_of(word.begin(), word.end(), is_digit) &&
+         word.find_first_not_of("0123456789abcdef") == word.npos;
+}
+
+/// "ddrc" of "ddrc0". Not "i" of "i915", "l" of "l3", and "smmuv" of "smmuv3", which is a version.
+std::string_view without_digits(std::string_view word) {
+  const std::string_view letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
+  const bool is_kind = std::find(std::begin(kKinds), std::end(kKinds), word) != std::end(kKinds);
+  const bool is_name = std::all_of(letters.begin(), letters.end(), is_letter);
+  return is_kind || !is_name || letters.size() < 2 || letters.ends_with('v') ? word : letters;
+}
+
 /// "cpu_core" and "cpu_atom", in which a hybrid x86 splits what is otherwise "cpu".
 bool is_cpu_part(const Pmu& pmu) {
   return pmu.kind == PmuKind::kCore && pmu.name.starts_with("cpu_");
@@ -279,6 +302,17 @@ std::string_view without_number(std::string_view pmu) {
   const bool is_numbered = underscore != std::string_view::npos && underscore > 0 &&
                            underscore + 1 < pmu.size() && pmu[underscore] == '_';
   return is_numbered ? pmu.substr(0, underscore) : pmu;
+}
+
+std::string without_instance(std::string_view pmu) {
+  std::string name;
+  for (std::string_view rest = pmu; !rest.empty();) {
+    const std::string_view word = rest.substr(0, rest.find_first_of("_."));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (word.empty() || is_number_or_address(word)) continue;
+    name += (name.empty() ? "" : "_") + std::string(without_digits(word));
+  }
+  return name.empty() ? std::string(pmu) : name;
 }
 
 }  // namespace pex::events

@@ -90,4 +90,8 @@ Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::
 /// "uncore_imc" of "uncore_imc_3".
 std::string_view without_number(std::string_view pmu);
 
+/// "hisi_sccl_ddrc" of "hisi_sccl1_ddrc0", "i915" of "i915_0000_03_00.0": without the numbers and
+/// addresses of one instance. The name itself if nothing else is left.
+std::string without_instance(std::string_view pmu);
+
 }  // namespace pex::events

@@ -52,7 +52,16 @@ std::string metric_of(const Pmu& pmu, const PmuEvent& event) {
   if (!event.given_name.empty()) return metric_word(event.given_name);
   const std::string text = text_of(event.terms);
   if (pmu.kind == PmuKind::kCore && !text.empty()) return metric_word(text);
-  return metric_word(std::string(family_of(pmu)) + "_" + text);
+  return metric_word(without_instance(family_of(pmu)) + "_" + text);
+}
+
+/// What distinguishes it from others of the same metric: the core PMUs of a hybrid machine, one of
+/// several PMUs of a kind that the event names, and families with a number or address.
+std::optional<std::string> label_of(const Pmu& pmu, const PmuEvent& event, bool is_hybrid) {
+  if (pmu.kind == PmuKind::kCore) return is_hybrid ? std::optional(pmu.name) : std::nullopt;
+  const std::string family{family_of(pmu)};
+  if (event.pmu == pmu.name && pmu.name != family) return pmu.name;
+  return without_instance(family) == family ? std::nullopt : std::optional(family);
 }
 
 /// The same for all core PMUs of a hybrid machine, whose series share a metric.
@@ -67,7 +76,9 @@ EventIdentity identity_of(const OnPmu& on, const PmuEvent& event, bool is_hybrid
   identity.metric = metric_of(*on.pmu, event);
   identity.help = help_of(*on.pmu, event);
   if (on.encoded.named != nullptr) use_worth(*on.encoded.named, identity);
-  if (is_hybrid && on.pmu->kind == PmuKind::kCore) identity.labels = {{"pmu", on.pmu->name}};
+  if (auto label = label_of(*on.pmu, event, is_hybrid)) {
+    identity.labels = {{"pmu", *std::move(label)}};
+  }
   identity.is_uncore = on.pmu->kind == PmuKind::kUncore;
   const bool is_event_alone = event.given_name.empty() && event.terms.size() == 1;
   if (is_event_alone) use_better_name(*on.pmu, on.encoded.name, identity);

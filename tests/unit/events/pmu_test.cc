@@ -694,6 +694,35 @@ TEST(ReadPmuCpusTest, AreNeverGuessed) {
   EXPECT_FALSE(cpus.error().remedy.empty());
 }
 
+TEST(PmuNameTest, LosesTheNumbersAndAddressesOfAnInstance) {
+  struct Row {
+    const char* pmu;
+    const char* kind;
+  };
+  const Row rows[] = {{"hisi_sccl1_ddrc0", "hisi_sccl_ddrc"},
+                      {"hisi_sicl2_cpa0", "hisi_sicl_cpa"},
+                      {"i915_0000_03_00.0", "i915"},
+                      {"xe_0000_00_02.0", "xe"},
+                      {"arm_smmuv3_pmcg_3f062", "arm_smmuv3_pmcg"},
+                      {"marvell_cn10k_ddr_pmu_87e1c0000000", "marvell_cn10k_ddr_pmu"},
+                      {"dwc_rootport_100018", "dwc_rootport"},
+                      {"nvidia_pcie_pmu_0_rc_4", "nvidia_pcie_pmu_rc"},
+                      {"cxl_pmu_mem0.0", "cxl_pmu_mem"},
+                      {"qcom_l3cache_0_0", "qcom_l3cache"},
+                      {"nest_mcs01_imc", "nest_mcs_imc"},
+                      {"hns3_pmu_sicl_0", "hns3_pmu_sicl"},
+                      {"imx8_ddr0", "imx8_ddr"},
+                      {"uncore_pcie4_1", "uncore_pcie4"},
+                      {"uncore_type_2_1", "uncore_type"},
+                      {"hv_24x7", "hv_24x7"},
+                      {"amd_l3", "amd_l3"},
+                      {"uncore_imc_free_running", "uncore_imc_free_running"},
+                      {"power_core", "power_core"},
+                      {"915", "915"},
+                      {"", ""}};
+  for (const Row& row : rows) EXPECT_EQ(without_instance(row.pmu), row.kind) << row.pmu;
+}
+
 TEST(PmuNameTest, LosesItsNumberAndNothingElse) {
   EXPECT_EQ(without_number("uncore_imc_3"), "uncore_imc");
   EXPECT_EQ(without_number("uncore_imc_12"), "uncore_imc");
