@@ -61,18 +61,9 @@ std::optional<CgroupExplanation::Line> CgroupExplanation::of(const std::string& 
 }
 
 CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) const {
-  using Reason = cgroup::Verdict::Reason;
   const cgroup::Selection& selection = planned_.plan.cgroups.selection;
   const cgroup::Verdict verdict = selection.judge(path);
-  if (verdict.reason == Reason::kNotIncluded) {
-    return {kNotSelected, {}, "no pattern of cgroups.include matches it"};
-  }
-  if (verdict.reason == Reason::kExcluded) {
-    return {kNotSelected, {}, "cgroups.exclude has '" + verdict.pattern->text() + "'"};
-  }
-  if (verdict.reason == Reason::kHelper) {
-    return {kNotSelected, {}, "it only serves a container; 'helpers: true' selects it"};
-  }
+  if (!verdict.is_selected()) return {kNotSelected, {}, cgroup::describe(verdict)};
   if (planned_.plan.counting.cgroup.empty()) {
     return {kNotCounted, {}, "no event can be counted by cgroup; --config.check shows why"};
   }
@@ -80,9 +71,10 @@ CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) cons
   if (selection.leaves && inside != selected_.end() && inside->first.starts_with(path + "/")) {
     return {kNotSelected, {}, "'nesting: leaves' selects '" + inside->first + "' inside of it"};
   }
-  if (as_utf8(path).size() > cgroup::Tree::kMaxPathBytes) {
-    const std::string bytes = std::to_string(cgroup::Tree::kMaxPathBytes);
-    return {kNotCounted, {}, "its path is longer than " + bytes + " bytes"};
+  const std::size_t most = planned_.plan.budget.max_path_bytes;
+  if (cgroup::is_path_too_long(path, most)) {
+    const std::string bytes = std::to_string(most);
+    return {kNotCounted, {}, "its path is longer than " + bytes + " bytes (limits.label_length)"};
   }
   return {kNotCounted,
           {},

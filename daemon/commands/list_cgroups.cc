@@ -1,23 +1,30 @@
 #include "daemon/commands/list_cgroups.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
 #include "cgroup/inventory.h"
+#include "cgroup/use/cpu_use.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/cgroup_explanation.h"
 #include "daemon/doctor/records_trial.h"
+#include "daemon/doctor/uncounted_trial.h"
 #include "daemon/run/counting_session.h"
 #include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
 namespace {
 
+constexpr std::size_t kTimeColumn = 14;
 constexpr std::size_t kStateColumn = 14;
 
 /// The path as it can be given to the command, and written in a pattern. It can contain any bytes,
@@ -39,16 +46,43 @@ bool print_each(const std::set<std::string>& paths, const CgroupExplanation& exp
   return are_there;
 }
 
-/// Of the whole tree; returns the number of lines.
-std::size_t print_all(const std::string& mount, const CgroupExplanation& explanation) {
+using CpuTime = std::optional<std::uint64_t>;
+
+/// "1234.567 s", or nothing.
+std::string seconds(const CpuTime& microseconds) {
+  return microseconds ? with_decimals(static_cast<double>(*microseconds) / 1e6, 3) + " s" : "";
+}
+
+/// Of the whole tree, those with most CPU time first; returns the number of lines.
+std::size_t print_all(const cgroup::Hierarchy& hierarchy, const CgroupExplanation& explanation) {
+  std::vector<std::pair<CpuTime, std::string>> all;
+  for (std::string& path : cgroup::take_inventory(hierarchy.mount).cgroups) {
+    const CpuTime used = cgroup::cpu_use(hierarchy, path);
+    all.emplace_back(used, std::move(path));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::size_t lines = 0;
-  for (const std::string& path : cgroup::take_inventory(mount).cgroups) {
+  for (const auto& [used, path] : all) {
     const auto line = explanation.of(path);
     if (!line) continue;  // it is gone by now
+    std::cout << column(seconds(used), kTimeColumn);
     print(path, *line);
     ++lines;
   }
   return lines;
+}
+
+/// For a second, and the largest parts.
+void print_uncounted(const cgroup::Hierarchy& hierarchy, const collect::TargetSet& targets,
+                     const cgroup::Selection& selection) {
+  std::cout << std::flush;
+  const auto use = measure_uncounted(hierarchy, targets, std::chrono::seconds{1});
+  if (!use || !use->rate) return;
+  std::cout << "\nin no counted cgroup, over 1 s: " << describe(*use->rate) << '\n';
+  for (const cgroup::UncountedUse::Part& part : use->largest) {
+    std::cout << "  " << printable(describe(part, selection)) << '\n';
+  }
 }
 
 struct Printed {
@@ -57,19 +91,22 @@ struct Printed {
 };
 
 Printed print(const Options& options, const CgroupExplanation& explanation,
-              const std::string& mount) {
+              const std::optional<cgroup::Hierarchy>& hierarchy) {
+  const bool is_all = options.all_cgroups && options.cgroup_paths.empty();
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n"
-            << column("STATE", kStateColumn) << "CGROUP, ITS LABELS, OR THE REASON\n";
+            << (is_all ? column("CPU TIME", kTimeColumn) : "") << column("STATE", kStateColumn)
+            << "CGROUP, ITS LABELS, OR THE REASON\n";
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
+    const std::string mount = hierarchy ? hierarchy->mount : std::string{};
     for (const std::string& path : options.cgroup_paths) paths.insert(path_below(mount, path));
     return {.are_there = print_each(paths, explanation)};
   }
-  if (!options.all_cgroups) {
+  if (!is_all) {
     for (const auto& [path, line] : explanation.selected()) print(path, line);
     return {};
   }
-  return {.of_tree = mount.empty() ? 0 : print_all(mount, explanation)};
+  return {.of_tree = hierarchy ? print_all(*hierarchy, explanation) : 0};
 }
 
 Error nothing_counted(const plan::LoadedPlan& planned, const Options& options,
@@ -89,10 +126,11 @@ Error nothing_counted(const plan::LoadedPlan& planned, const Options& options,
 }
 
 /// A plan without events of cgroups has no tree, and the reasons are about the machine's.
-std::string mount_of(const plan::CgroupTree& tree, const Options& options) {
-  if (tree.hierarchy) return tree.hierarchy->mount;
+std::optional<cgroup::Hierarchy> hierarchy_of(const plan::CgroupTree& tree,
+                                              const Options& options) {
+  if (tree.hierarchy) return tree.hierarchy;
   const Result<std::optional<cgroup::Hierarchy>> found = cgroup::find_hierarchy(options.roots);
-  return found && *found ? (*found)->mount : std::string{};
+  return found ? *found : std::nullopt;
 }
 
 }  // namespace
@@ -120,10 +158,14 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
-  const std::string mount = mount_of(*tree, options);
-  const CgroupExplanation explanation{*planned, mount, *targets, tracker.left_out()};
-  const Printed printed = print(options, explanation, mount);
+  const std::optional<cgroup::Hierarchy> hierarchy = hierarchy_of(*tree, options);
+  const CgroupExplanation explanation{*planned, hierarchy ? hierarchy->mount : std::string{},
+                                      *targets, tracker.left_out()};
+  const Printed printed = print(options, explanation, hierarchy);
   for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';
+  if (tree->hierarchy && options.cgroup_paths.empty()) {
+    print_uncounted(*tree->hierarchy, *targets, planned->plan.cgroups.selection);
+  }
   if (explanation.selected().empty() && (tree->hierarchy || warnings.empty())) {
     warnings.push_back(nothing_counted(*planned, options, printed));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <ostream>
@@ -10,6 +9,7 @@
 #include "base/lookup.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/service/human_format.h"
 #include "exposition/metric_names.h"
@@ -55,18 +55,11 @@ std::string metric_of(const StatValue& value) {
                               : std::string{};
 }
 
-std::string fixed(double number, int decimals) {
-  char digits[400];  // a double has up to 309 before its point
-  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number,
-                                          std::chars_format::fixed, decimals);
-  return error == std::errc{} ? std::string(digits, end) : "?";
-}
-
 /// In the unit of the metric: whole where one count is one of these.
 std::string amount(std::uint64_t count, const StatValue& value) {
   constexpr int kDecimals = 6;
   if (scale_of(value) == 1) return std::to_string(count);
-  return fixed(static_cast<double>(count) * scale_of(value), kDecimals);
+  return with_decimals(static_cast<double>(count) * scale_of(value), kDecimals);
 }
 
 std::string estimate_text(const StatValue& value) {
@@ -81,15 +74,15 @@ std::string error_text(const StatValue& value) {
   if (value.coverage == Coverage::kComplete) return "exact";
   if (!value.standard_error) return "unknown";
   const auto estimate = static_cast<double>(value.total.value);
-  if (estimate == 0) return fixed(*value.standard_error * scale_of(value), 1);
-  return fixed(100 * *value.standard_error / estimate, 2) + "%";
+  if (estimate == 0) return with_decimals(*value.standard_error * scale_of(value), 1);
+  return with_decimals(100 * *value.standard_error / estimate, 2) + "%";
 }
 
 std::string share_text(const StatValue& value) {
   if (!has_times(value)) return "-";
   const double share = static_cast<double>(value.times.running.count()) /
                        static_cast<double>(value.times.enabled.count());
-  return fixed(100 * share, 1) + "%";
+  return with_decimals(100 * share, 1) + "%";
 }
 
 Row row_of(const StatValue& value) {

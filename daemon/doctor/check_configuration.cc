@@ -11,6 +11,7 @@
 #include "collect/budget.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
+#include "daemon/doctor/uncounted_trial.h"
 #include "plan/availability.h"
 #include "plan/cgroup_tree.h"
 
@@ -164,6 +165,32 @@ Findings check_cgroups(const CheckInputs& here) {
   }
   if (!here.counts_cgroups()) return {good("cgroups", what)};
   return {matching_cgroups(here, tree, what)};
+}
+
+/// The cgroups that would be counted now. Much CPU time outside of them is a gap in
+/// cgroups.include, or of a limit, unless it is that of the kernel.
+Findings check_uncounted(const CheckInputs& here) {
+  constexpr const char* kSubject = "uncounted CPU time";
+  constexpr double kMuch = 0.05;
+  if (!here.counts_cgroups() || !here.may_open()) return {};
+  const Result<plan::CgroupTree> tree = find_cgroup_tree(*here.planned, here.options.roots);
+  if (!tree || !tree->hierarchy) return {};
+  const bool by_records = here.records && here.records->has_succeeded();
+  collect::TargetTracker tracker =
+      plan::track_targets(*here.planned, here.options.roots, tree->hierarchy,
+                          plan::counting_cost(*here.planned, by_records), {});
+  collect::PollReport report;
+  const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
+  const auto use = measure_uncounted(*tree->hierarchy, *targets, 10 * here.self.trial);
+  if (!use || !use->rate) return {};
+  const cgroup::Selection& selection = here.planned->plan.cgroups.selection;
+  const std::string what = describe(*use->rate);
+  for (const cgroup::UncountedUse::Part& part : use->largest) {
+    if (part.path == "/" || part.rate.share < kMuch) continue;
+    return {{State::kNote, kSubject, what, describe(part, selection),
+             "'perf_event_exporter cgroups' lists the largest"}};
+  }
+  return {good(kSubject, what)};
 }
 
 Findings check_open_files(const CheckInputs& here) {

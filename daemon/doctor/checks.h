@@ -72,6 +72,7 @@ Findings check_sampling(const CheckInputs& here);  // check_sampling.cc
 Findings check_switch_records(const CheckInputs& here);  // check_records.cc
 
 Findings check_cgroups(const CheckInputs& here);  // check_configuration.cc
+Findings check_uncounted(const CheckInputs& here);
 Findings check_open_files(const CheckInputs& here);
 Findings check_configuration(const CheckInputs& here);
 

@@ -36,6 +36,7 @@ constexpr Subject kSubjects[] = {
     check_sampling,
     check_switch_records,
     check_cgroups,
+    check_uncounted,
     check_open_files,
     check_configuration,
 };

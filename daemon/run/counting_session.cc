@@ -58,8 +58,8 @@ bool count_same_targets(const CountingSession& one, const CountingSession& other
   const auto what = [](const CountingSession& counting) {
     const collect::CountingPlan& plan = counting.plan.counting;
     return std::tuple(plan.left_out_cpus, plan.cgroup_per_cpu, plan.cgroup.empty(),
-                      counting.plan.budget.max_directories, counting.config.cgroups.records_buffer,
-                      counting.hierarchy);
+                      counting.plan.budget.max_directories, counting.plan.budget.max_path_bytes,
+                      counting.config.cgroups.records_buffer, counting.hierarchy);
   };
   return what(one) == what(other);
 }

@@ -258,9 +258,21 @@ std::string_view setting_of(std::string_view bound) {
   return entry == std::end(kBounds) ? "" : entry->setting;
 }
 
+Status::Uncounted uncounted_of(const cgroup::UncountedUse::Use& use,
+                               const cgroup::Selection& selection) {
+  Status::Uncounted uncounted{.rate = use.rate, .largest = {}};
+  for (const cgroup::UncountedUse::Part& part : use.largest) {
+    const std::string path = part.path + (part.is_of_all_below ? "/**" : "");
+    uncounted.largest.push_back({path, part.rate, cgroup::why_uncounted(part, selection)});
+  }
+  return uncounted;
+}
+
 Status::Cgroups cgroups_of(const collect::TargetSet& targets,
-                           const collect::PollReport::State& last) {
+                           const collect::PollReport::State& last,
+                           const cgroup::Selection& selection) {
   Status::Cgroups cgroups;
+  if (last.uncounted) cgroups.uncounted = uncounted_of(*last.uncounted, selection);
   cgroups.directories = last.cgroup_directories;
   cgroups.counted = targets.present - targets.idle;
   cgroups.idle = targets.idle;
@@ -303,7 +315,8 @@ void add_snapshot(const StatusInputs& inputs, Status& status) {
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
   status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), inputs.counters.last.late_cpus,
                                    cpus.left_out};
-  status.cgroups = cgroups_of(*snapshot.targets, inputs.counters.last);
+  status.cgroups =
+      cgroups_of(*snapshot.targets, inputs.counters.last, inputs.plan.cgroups.selection);
 }
 
 }  // namespace

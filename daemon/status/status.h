@@ -181,6 +181,17 @@ struct Status {
     std::vector<BusyCgroup> cgroups;         ///< the busiest, at most kMaxBusy; none is idle
   };
 
+  /// CPU time in no counted cgroup.
+  struct Uncounted {
+    struct Part {
+      std::string path;
+      cgroup::UncountedUse::Rate rate;
+      std::string reason;
+    };
+    std::optional<cgroup::UncountedUse::Rate> rate;  ///< nothing before the second poll
+    std::vector<Part> largest;
+  };
+
   struct Cgroups {
     std::size_t counted = 0;
     std::size_t idle = 0;  ///< their counters are closed
@@ -189,6 +200,7 @@ struct Status {
     std::size_t left_out = 0;
     std::size_t unreadable = 0;
     collect::PollReport::CgroupDirectories directories = {};
+    std::optional<Uncounted> uncounted = {};  ///< nothing: not known
 
     std::size_t cpus_by_records = 0;
     std::size_t cpus_by_descriptors = 0;

@@ -282,6 +282,22 @@ json::object directories(const collect::PollReport::CgroupDirectories& of) {
           {"path_too_long", of.path_too_long}};
 }
 
+json::value uncounted(const std::optional<Status::Uncounted>& of) {
+  if (!of) return {};
+  const auto with_rate = [](json::object object,
+                            const std::optional<cgroup::UncountedUse::Rate>& rate) {
+    object["cpu_seconds_per_second"] = rate ? number(rounded(rate->cpus)) : json::value();
+    object["cpu_time_ratio"] = rate ? number(rounded(rate->share)) : json::value();
+    return object;
+  };
+  json::array largest;
+  for (const Status::Uncounted::Part& part : of->largest) {
+    largest.push_back(
+        with_rate({{"cgroup", text(part.path)}, {"reason", text(part.reason)}}, part.rate));
+  }
+  return with_rate({{"largest", std::move(largest)}}, of->rate);
+}
+
 json::object cgroups(const Status& status) {
   using Cgroups = Status::Cgroups;
   const std::optional<Cgroups>& of = status.cgroups;
@@ -300,6 +316,7 @@ json::object cgroups(const Status& status) {
            of ? text_or_null(host::format_cpu_list(of->cpus_without_records)) : json::value()},
           {"why_no_records", of ? text_or_null(of->why_no_records) : json::value()},
           {"directories", of ? directories(of->directories) : json::value()},
+          {"uncounted", of ? uncounted(of->uncounted) : json::value()},
           {"missed_total", status.cgroups_missed}};
 }
 

@@ -14,16 +14,25 @@ void add(std::vector<Label>& labels, std::string_view name, const std::string& v
   if (!value.empty()) labels.emplace_back(name, value);
 }
 
-bool is_of_pod(const Label& label) {
-  return std::find(std::begin(kPodLabels), std::end(kPodLabels), label.first) !=
-         std::end(kPodLabels);
+template <std::size_t kSize>
+bool is_one_of(const std::string_view (&names)[kSize], const Label& label) {
+  return std::find(std::begin(names), std::end(names), label.first) != std::end(names);
+}
+
+/// Those of these names that it had before. False if there are none.
+template <std::size_t kSize>
+bool keep(const std::string_view (&names)[kSize], const Description* before, Description& now) {
+  if (before == nullptr) return false;
+  const std::size_t others = now.information.size();
+  std::copy_if(before->information.begin(), before->information.end(),
+               std::back_inserter(now.information),
+               [&](const Label& label) { return is_one_of(names, label); });
+  return now.information.size() > others;
 }
 
 constexpr std::string_view kIdLabels[] = {"container_id", "pod_uid"};
 
-bool is_id(const Label& label) {
-  return std::find(std::begin(kIdLabels), std::end(kIdLabels), label.first) != std::end(kIdLabels);
-}
+bool is_id(const Label& label) { return is_one_of(kIdLabels, label); }
 
 void lose_ids(Description& of) {
   std::erase_if(of.identity, is_id);
@@ -70,16 +79,23 @@ class Holders {
 void add_pod(const LogLinks& links, const PathInfo& info, const Description* before,
              Description& now) {
   const PodContainer* names = links.find(info.container_id);
-  if (names == nullptr && before != nullptr) {
-    std::copy_if(before->information.begin(), before->information.end(),
-                 std::back_inserter(now.information), is_of_pod);
-    if (std::any_of(now.information.begin(), now.information.end(), is_of_pod)) return;
-  }
+  if (names == nullptr && keep(kPodLabels, before, now)) return;
   if (names == nullptr) names = links.find_pod(info.pod_uid);
   if (names == nullptr) return;
   add(now.information, "pod", names->pod);
   add(now.information, "namespace", names->namespace_);
   add(now.information, "container", names->container);
+}
+
+/// A rule of the operator may set `image`.
+void add_container(const ContainerNames& all, const PathInfo& info, const Description* before,
+                   Description& now) {
+  const ContainerName* name = all.find(info.container_id);
+  if (name == nullptr) return void(keep(kContainerLabels, before, now));
+  add(now.information, "container", name->container);
+  const bool is_set = std::any_of(now.identity.begin(), now.identity.end(),
+                                  [](const Label& label) { return label.first == "image"; });
+  if (!is_set) add(now.information, "image", name->image);
 }
 
 }  // namespace
@@ -111,9 +127,15 @@ std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgrou
   return losers;
 }
 
-LogLinks::Update Describer::update(Clock::time_point now) {
-  if (!pods_) return {};
-  return pods_->update(now);
+Describer::Update Describer::update(Clock::time_point now) {
+  Update all;
+  const auto add = [&all](const auto& update) {
+    all.has_changed = all.has_changed || update.has_changed;
+    if (update.error) all.errors.push_back(*update.error);
+  };
+  if (pods_) add(pods_->update(now));
+  if (containers_) add(containers_->update(now));
+  return all;
 }
 
 std::shared_ptr<const Description> Describer::describe(
@@ -129,6 +151,9 @@ std::shared_ptr<const Description> Describer::describe(
   const bool is_of_kubelet = !info.pod_uid.empty() && !info.is_delegated;
   if (before && before->has_lost_ids) lose_ids(now);
   if (pods_ && is_of_kubelet) add_pod(*pods_, info, before.get(), now);
+  // A user may have named a delegated cgroup like a container of others.
+  const bool is_of_engine = !is_of_kubelet && !info.container_id.empty() && !info.is_delegated;
+  if (containers_ && is_of_engine) add_container(*containers_, info, before.get(), now);
   if (before && *before == now) return before;
   return std::make_shared<const Description>(std::move(now));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/container_names.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/log_links.h"
 
@@ -16,6 +17,9 @@ namespace pex::cgroup {
 
 /// Labels that name the pod of a container, on perf_cgroup_info only.
 inline constexpr std::string_view kPodLabels[] = {"pod", "namespace", "container"};
+
+/// Labels that an engine or an operator gives to a container, on perf_cgroup_info only.
+inline constexpr std::string_view kContainerLabels[] = {"container", "image"};
 
 /// The labels of a cgroup in addition to its path; none is empty.
 struct Description {
@@ -40,17 +44,20 @@ struct DescribedCgroup {
 std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgroups);
 
 /// Describes cgroups by their paths (path_info.h), by the operator's rules, and by the names that
-/// Kubernetes gives containers, if `pods` has them. Not thread-safe.
+/// Kubernetes or an engine gives containers, if `pods` or `containers` has them. Not thread-safe.
 class Describer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {})
-      : rules_(std::move(rules)), pods_(std::move(pods)) {}
+  explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {},
+                     std::optional<ContainerNames> containers = {})
+      : rules_(std::move(rules)), pods_(std::move(pods)), containers_(std::move(containers)) {}
 
-  /// Returns true if the descriptions of cgroups may have changed. Fails if the names of Kubernetes
-  /// cannot be read; the known ones stay valid.
-  LogLinks::Update update(Clock::time_point now);
+  struct Update {
+    bool has_changed = false;        ///< the descriptions of cgroups may be others
+    std::vector<Error> errors = {};  ///< names that cannot be read; the known ones stay
+  };
+  Update update(Clock::time_point now);
 
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
   /// after its log is gone, and the result is the same object if nothing has changed.
@@ -60,6 +67,7 @@ class Describer {
  private:
   LabelRules rules_;
   std::optional<LogLinks> pods_;
+  std::optional<ContainerNames> containers_;
 };
 
 }  // namespace pex::cgroup

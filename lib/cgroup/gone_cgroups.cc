@@ -43,7 +43,7 @@ std::vector<NamedCgroup> GoneCgroups::take(const Tree& tree, Clock::time_point n
   for (Report& each : std::exchange(reports_, {})) {
     const NamedCgroup& cgroup = each.cgroup;
     if (was_opened(cgroup.id) || has_found(tree, cgroup)) continue;
-    if (is_path_too_long(cgroup.path) || !tree.selection().matches(cgroup.path)) continue;
+    if (tree.is_too_long(cgroup.path) || !tree.selection().matches(cgroup.path)) continue;
     if (inode_of(tree.root() + cgroup.path) == cgroup.id) {
       if (now - each.since < kKeepReports) reports_.push_back(std::move(each));
       continue;

@@ -12,7 +12,9 @@ bool is_group(std::string_view reference) {
 }
 
 /// The length as published; a truncated value could equal another one.
-bool is_too_long(const std::string& value) { return as_label_value(value).size() > kMaxLabelBytes; }
+bool is_too_long(const std::string& value, std::size_t bytes) {
+  return as_label_value(value).size() > bytes;
+}
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
   const std::string known = groups == 0   ? "no groups"
@@ -64,7 +66,7 @@ std::vector<Label> LabelRules::labels_of(std::string_view path) const {
     if (!captured) continue;
     for (const Setting& setting : rule.set) {
       std::string value = setting.value.fill(*captured);
-      if (!value.empty() && !is_too_long(value))
+      if (!value.empty() && !is_too_long(value, max_bytes_))
         labels.try_emplace(setting.label, std::move(value));
     }
   }

@@ -16,6 +16,20 @@ const Pattern* first_match(const std::vector<Pattern>& patterns, std::string_vie
 
 }  // namespace
 
+std::string describe(const Verdict& verdict) {
+  switch (verdict.reason) {
+    case Verdict::Reason::kIncluded:
+      break;
+    case Verdict::Reason::kNotIncluded:
+      return "no pattern of cgroups.include matches it";
+    case Verdict::Reason::kExcluded:
+      return "cgroups.exclude has '" + verdict.pattern->text() + "'";
+    case Verdict::Reason::kHelper:
+      return "it only serves a container; 'helpers: true' selects it";
+  }
+  return {};
+}
+
 Verdict Selection::judge(std::string_view path) const {
   using Reason = Verdict::Reason;
   if (const Pattern* const excluded = first_match(exclude, path)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct Verdict {
 
   bool is_selected() const { return reason == Reason::kIncluded; }
 };
+
+/// Why it is not selected: "no pattern of cgroups.include matches it"; empty if it is.
+std::string describe(const Verdict& verdict);
 
 /// Which cgroups are selected. The patterns of `exclude` are tried first, then those of `include`;
 /// the first that matches decides. A path that no pattern matches is not selected.

@@ -47,11 +47,14 @@ Remedy remedy_for_descriptors(int code) {
 bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 
 /// A byte that is not UTF-8, or a control character, is published as five or more.
-bool is_path_too_long(const std::string& path) {
+bool is_path_too_long(const std::string& path, std::size_t bytes) {
   constexpr std::size_t kMaxBytesPerByte = 5;
-  return path.size() > Tree::kMaxPathBytes ||
-         (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
-          as_label_value(path).size() > Tree::kMaxPathBytes);
+  return path.size() > bytes ||
+         (path.size() > bytes / kMaxBytesPerByte && as_label_value(path).size() > bytes);
+}
+
+bool Tree::is_too_long(const std::string& path) const {
+  return is_path_too_long(path, limits_.path_bytes);
 }
 
 Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
@@ -248,7 +251,7 @@ bool Tree::was_skipped(const std::string& path) {
   const auto there = skipped_in_.find(parent_of(path));
   if (there == skipped_in_.end()) return false;
   std::size_t& skipped =
-      is_path_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
+      is_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
   if (skipped == 0) return false;
   --skipped;
   const bool is_over = there->second.beyond_limit == 0 && there->second.path_too_long == 0;
@@ -337,7 +340,7 @@ Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
   const bool is_selected = selection_.matches(path);
   const bool is_entered = selection_.may_match_below(path);
   ++walk.visited;
-  if (is_path_too_long(path)) {
+  if (is_too_long(path)) {
     skip(path, &SkipCounts::path_too_long, walk);
     return {};
   }

@@ -40,14 +40,15 @@ class Tree {
   };
   using Directories = std::map<std::string, Directory>;
 
-  /// The limits on known directories, and on watched ones.
+  /// The length of a path, in bytes as published: nested containers have some 400.
+  static constexpr std::size_t kMaxPathBytes = 1024;
+
+  /// The limits on known directories, on watched ones, and on the length of paths.
   struct Limits {
     std::size_t directories = 32'768;
     std::size_t watches = std::numeric_limits<std::size_t>::max();
+    std::size_t path_bytes = kMaxPathBytes;  ///< at most that
   };
-
-  /// The length of a path, in bytes as published: nested containers have some 400.
-  static constexpr std::size_t kMaxPathBytes = 1024;
 
   /// Directories visited per second, in addition to those of one walk: some percent of a CPU, while
   /// the queue of inotify overflows all the time or there are no watches.
@@ -81,6 +82,8 @@ class Tree {
   const Directories& directories() const { return known_; }
   /// Whether the directory at `path`, or one above it, is selected.
   bool is_within_selected(const std::string& path) const { return is_within_selected(path, {}); }
+
+  bool is_too_long(const std::string& path) const;
 
   /// One error for each directory; it is left out with everything below it.
   const std::map<std::string, Error>& unreadable() const { return unreadable_; }
@@ -179,8 +182,8 @@ Remedy remedy_for_descriptors(int code);
 /// known, and everything else is.
 bool may_be_left_out(int code);
 
-/// Longer than Tree::kMaxPathBytes, as it would be published.
-bool is_path_too_long(const std::string& path);
+/// Longer than that, as it would be published.
+bool is_path_too_long(const std::string& path, std::size_t bytes = Tree::kMaxPathBytes);
 
 /// A directory as its parent lists it.
 struct ChildDirectory {

@@ -25,6 +25,7 @@ struct Budget {
   std::size_t max_series = 50'000;
   std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, also at the start
   std::size_t max_directories = 32'768;   ///< of the cgroup tree
+  std::size_t max_path_bytes = 1024;      ///< of a cgroup, as published
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open now
 
   /// `max_open_events` for a machine with so much memory, of which this process may use `limit`;

@@ -400,6 +400,8 @@ void Collector::publish(Snapshot snapshot) {
   }
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   joined_ = published;
+  report_.now.uncounted =
+      tracker_.uncounted(Clock::now(), [&published] { return counted_times(*published); });
   report_.now.duration = Clock::now() - started_;
 
   // From here on a new poll, or end(), may be called: only data of this call may be accessed.

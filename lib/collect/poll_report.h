@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/use/uncounted_use.h"
 
 namespace pex::collect {
 
@@ -60,6 +62,7 @@ struct PollReport {
     std::size_t targets_rotated_manually = 0;  ///< whose groups are rotated manually (rotation.h)
     std::vector<int> late_cpus = {};           ///< whose totals are those of an earlier poll
     CgroupDirectories cgroup_directories = {};
+    std::optional<cgroup::UncountedUse::Use> uncounted = {};  ///< nothing: not known
     std::size_t cpus_by_records = 0;      ///< that count cgroups by records (RecordSource)
     std::size_t cpus_by_descriptors = 0;  ///< and those that could not, or had too few cgroups
     std::vector<int> cpus_without_records = {};  ///< by descriptors, as records were tried and are
@@ -100,7 +103,8 @@ struct PollReport {
   std::map<Cause, std::uint64_t> refusals;                     ///< to open an event
   std::map<Cause, Failure> failures;                           ///< all failures, including those
   std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
-  std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
+  std::uint64_t cgroups_started = 0;  ///< counted for the first time, or again
+  std::uint64_t cgroups_missed = 0;   ///< gone before all their counters were open
   SwitchRecords switch_records;
   RecordChecks record_checks;
   /// For which the threads that count were ready to run, and others had their CPUs.

@@ -62,6 +62,18 @@ bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tabl
 
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
 
+std::vector<std::chrono::nanoseconds> counted_times(const Snapshot& snapshot) {
+  std::vector<std::chrono::nanoseconds> most(snapshot.targets->cgroups.size());
+  for (const GroupTable& table : snapshot.cgroup) {
+    std::vector<std::chrono::nanoseconds> of_group(most.size());
+    for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
+      of_group[snapshot.cgroup_rows[row].target] += table.rows[row].times.enabled;
+    }
+    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], of_group[i]);
+  }
+  return most;
+}
+
 std::size_t count_series(const Snapshot& snapshot) {
   const CountingPlan& plan = *snapshot.plan;
   std::size_t series = count_series(RowKind::kCpu, plan.cpu, plan.evidence, snapshot.cpu) +

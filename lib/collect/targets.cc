@@ -41,12 +41,12 @@ Error too_many_directories(const Budget& budget, const cgroup::Tree::Skipped& sk
       "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
 }
 
-Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
+Error paths_too_long(const Budget& budget, const cgroup::Tree::Skipped& skipped) {
   return Error{0,
                "not counting " + number_of(skipped.path_too_long, "cgroup") +
                    " and everything below: the path is longer than " +
-                   std::to_string(cgroup::Tree::kMaxPathBytes) + " bytes, for example in '" +
-                   skipped.longest_in + "'",
+                   std::to_string(budget.max_path_bytes) +
+                   " bytes (limits.label_length), for example in '" + skipped.longest_in + "'",
                "give them shorter names, or nest them less deep"};
 }
 
@@ -229,8 +229,8 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
 }
 
 bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
-  const cgroup::LogLinks::Update update = cgroups_.describer.update(now);
-  if (update.error) report.add_failure("names of pods", *update.error);
+  const cgroup::Describer::Update update = cgroups_.describer.update(now);
+  for (const Error& error : update.errors) report.add_failure(error.attempted, error);
   return update.has_changed;
 }
 
@@ -302,7 +302,8 @@ void TargetTracker::report_skipped(PollReport& report) const {
   if (skipped.beyond_limit > 0) {
     report.add_failure("cgroups beyond the limit", too_many_directories(budget_, skipped));
   }
-  if (skipped.path_too_long > 0) report.add_failure("paths of cgroups", paths_too_long(skipped));
+  if (skipped.path_too_long > 0)
+    report.add_failure("paths of cgroups", paths_too_long(budget_, skipped));
 }
 
 /// For how many new series, if there are so many `targets`: lingering ones are dropped, but for
@@ -353,7 +354,7 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& fo
     }
   }
   report.cgroups_missed += waiting_.follow(found.cgroups, counted);
-  admit(targets, now);
+  admit(targets, now, report);
   drop_expired(targets, now);
   return targets;
 }
@@ -381,7 +382,8 @@ void TargetTracker::go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cg
 }
 
 /// A cgroup that is recreated under the path of a lingering series continues it.
-void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now) {
+void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now,
+                          PollReport& report) {
   if (waiting_.empty()) return;
   std::unordered_map<std::string, std::size_t> lingering;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -389,6 +391,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   }
   const std::size_t room = free_room(targets.size());
   for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
+    ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
       go_on(targets[place->second], std::move(cgroup));
@@ -450,6 +453,25 @@ void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock
   for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->release(cgroup->path);
   const std::size_t fitting = current_->present - std::min(current_->present, exhausted.size());
   shortage_.met(bound_met_by(exhausted.begin()->second), fitting, now);
+}
+
+std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
+    Clock::time_point now, const CountedTimes& counted_times) {
+  if (!cgroups_.uncounted || plan_->cgroup.empty()) return {};
+  if (!cgroups_.uncounted->is_due(now)) return uncounted_;
+  using Counted = cgroup::UncountedUse::Counted;
+  const std::vector<std::chrono::nanoseconds> times = counted_times();
+  std::vector<Counted> counted;
+  for (std::size_t i = 0; i < current_->cgroups.size(); ++i) {
+    const CgroupTarget& target = current_->cgroups[i];
+    const bool exists = target.cgroup || ended_.at(target.series).existing != 0;
+    if (exists && !target.cgroup && !target.is_published) continue;
+    counted.push_back({target.path, times[i],
+                       !target.cgroup   ? Counted::State::kEnded
+                       : target.is_idle ? Counted::State::kIdle
+                                        : Counted::State::kBusy});
+  }
+  return uncounted_ = cgroups_.uncounted->update(counted, now);
 }
 
 std::vector<std::string> TargetTracker::left_out() const {

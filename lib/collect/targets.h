@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "cgroup/name_keeper.h"
 #include "cgroup/selection.h"
 #include "cgroup/use/idle_cgroups.h"
+#include "cgroup/use/uncounted_use.h"
 #include "collect/admission.h"
 #include "collect/budget.h"
 #include "collect/counter_source.h"
@@ -88,6 +90,7 @@ class TargetTracker {
                                                     ///< records are allowed
     std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
     cgroup::IdleCgroups::CpuTime cpu_time = [](const auto&) { return std::nullopt; };
+    std::optional<cgroup::UncountedUse> uncounted = {};  ///< nothing: it is not determined
   };
 
   /// What may change while counting goes on.
@@ -98,7 +101,7 @@ class TargetTracker {
     cgroup::Describer describer;
     std::chrono::nanoseconds linger{};
     cgroup::IdleCgroups::Rules idle;
-    Budget budget;  ///< with the same `max_directories`
+    Budget budget;  ///< with the same limits on directories and paths
   };
 
   /// `cost` is that of the counter sources (CounterSources).
@@ -128,6 +131,12 @@ class TargetTracker {
 
   /// The kernel has reported these cgroups. `lacks_names`: it has others whose names are not known.
   void learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names);
+
+  /// CPU time in no counted cgroup, as of the last call at which it was due. `counted_times` is
+  /// called then: the CPU time of each target of the last update, as its counters know it.
+  using CountedTimes = std::function<std::vector<std::chrono::nanoseconds>()>;
+  std::optional<cgroup::UncountedUse::Use> uncounted(Clock::time_point now,
+                                                     const CountedTimes& counted_times);
 
   /// The paths of all that are left out (TargetSet::found has the first), by path.
   std::vector<std::string> left_out() const;
@@ -175,7 +184,7 @@ class TargetTracker {
   bool may_admit(Clock::time_point now) const;
   std::vector<CgroupTarget> merge(const cgroup::DiscoveryResult& found, Clock::time_point now,
                                   PollReport& report);
-  void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);
+  void admit(std::vector<CgroupTarget>& targets, Clock::time_point now, PollReport& report);
   void describe(std::vector<CgroupTarget>& targets) const;
   static void settle_ids(std::vector<CgroupTarget>& targets, PollReport& report);
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
@@ -202,6 +211,7 @@ class TargetTracker {
   bool has_surplus_ = false;                  ///< of the series in unread_
   bool hides_next_ = false;                   ///< a series in unread_ is not published after that
   WaitingLine waiting_;                       ///< found, and not yet targets
+  std::optional<cgroup::UncountedUse::Use> uncounted_;
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();

@@ -42,6 +42,9 @@ constexpr BoundedText kLabelValue = {
 constexpr BoundedText kDirectory = {
     "path", 4095, {"a directory", "write its whole path, for example /var/log/containers"}};
 
+constexpr BoundedText kNames = {
+    "path", 4095, {"a path", "write a whole path, for example /var/lib/docker/containers"}};
+
 std::optional<std::string> read_bounded(const yaml::Value& value, const BoundedText& kind) {
   std::optional<std::string> text = value.text(kind.expected);
   if (!text || text->size() <= kind.max) return text;
@@ -72,6 +75,26 @@ void read_patterns(const yaml::Value& value, std::vector<PatternEntry>& patterns
     if (std::optional<PatternEntry> pattern = read_pattern(item)) {
       patterns.push_back(std::move(*pattern));
     }
+  }
+}
+
+std::optional<std::string> read_path(const yaml::Value& value, const BoundedText& kind) {
+  std::optional<std::string> path = read_bounded(value, kind);
+  if (!path || path->starts_with('/')) return path;
+  value.refuse(yaml::in_quotes(*path) + " does not start with '/'",
+               std::string(kind.expected.remedy));
+  return {};
+}
+
+void read_container_names(const yaml::Value& value, Cgroups& cgroups) {
+  constexpr std::size_t kMaxSources = 8;
+  constexpr yaml::Expected kPaths = {"a list of paths",
+                                     "write a list, for example [/var/lib/docker/containers]"};
+  const auto items = value.items("paths", kMaxSources, kPaths);
+  if (!items) return;
+  cgroups.container_names.clear();
+  for (const yaml::Value& item : *items) {
+    if (auto path = read_path(item, kNames)) cgroups.container_names.push_back(std::move(*path));
   }
 }
 
@@ -296,6 +319,14 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
       "its cgroups had counted when they ended. With `nesting: all`, a "
       "cgroup inside of another one of the same sum is not added, as the outer one contains it.",
       form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
+    {"container_names",
+     read_container_names,
+     {"Sources of the labels `container` and `image`. A directory of Docker "
+      "(`/var/lib/docker/containers`) or of Podman or CRI-O (`/var/lib/containers/storage`), which "
+      "only root may read, or a file with lines `ID: {container: NAME, image: IMAGE}`. Those of "
+      "the shipped file are ignored where they are not there or must not be read.",
+      [] { return std::string("list of at most 8 paths"); },
+      [] { return std::string("the two of the shipped file"); }}},
     {"series",
      read_series,
      {"Which cgroups have series of their own: `each`, or `none` (only `sums`).",
@@ -318,13 +349,8 @@ void read_metadata(const yaml::Value& value, Kubernetes& kubernetes) {
 }
 
 void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
-  const std::optional<std::string> path = read_bounded(value, kDirectory);
-  if (!path) return;
-  if (!path->starts_with('/')) {
-    return value.refuse(yaml::in_quotes(*path) + " does not start with '/'",
-                        std::string(kDirectory.expected.remedy));
-  }
-  kubernetes.log_links = *path;
+  const std::optional<std::string> path = read_path(value, kDirectory);
+  if (path) kubernetes.log_links = *path;
 }
 
 constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {

@@ -218,6 +218,9 @@ struct Cgroups {
   std::vector<LabelRule> labels;            ///< at most 64
   std::vector<CgroupSum> sums;              ///< at most 16
   CgroupSeries series = CgroupSeries::kEach;
+  /// Absolute paths, at most 8 (cgroup::ContainerNames).
+  std::vector<std::string> container_names = {"/var/lib/docker/containers",
+                                              "/var/lib/containers/storage"};
 
   bool operator==(const Cgroups&) const = default;
 };
@@ -259,6 +262,7 @@ struct Limits {
   std::size_t opens_per_second = 10'000;            ///< counters of cgroups on each CPU; 1 to kMax
 
   std::size_t max_cgroup_directories = 32'768;  ///< 1 to 1000000
+  std::size_t label_length = 1024;              ///< bytes of a value; 64 to 1024
 
   bool operator==(const Limits&) const = default;
 };

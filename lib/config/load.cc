@@ -22,6 +22,7 @@ constexpr yaml::DurationRange kInterval = {100ms, 1h};
 constexpr yaml::DurationRange kMaxAge = {100ms, 1h};
 constexpr yaml::NumberRange kLimit = {1, Limits::kMax};
 constexpr yaml::NumberRange kDirectories = {1, 1'000'000};
+constexpr yaml::NumberRange kLabelLength = {64, 1024};
 
 constexpr yaml::Key<Collection> kCollectionKeys[] = {
     yaml::duration_key<&Collection::interval, kInterval>(
@@ -116,6 +117,13 @@ constexpr yaml::Key<Limits> kLimitsKeys[] = {
         "more, the limit is divided fairly among the subtrees of each directory. Cgroups in the "
         "other directories are not found; the log and `perf_event_exporter_cgroup_directories` "
         "report the number of these directories."),
+    yaml::number_key<&Limits::label_length, kLabelLength>(
+        "label_length",
+        "Maximum length of the value of a label, in bytes of UTF-8. Cgroups with a longer path are "
+        "not counted by themselves, nor those below, but as a part of a counted cgroup above; the "
+        "log and `perf_event_exporter_cgroup_directories` report their number. Set it to the "
+        "`label_value_length_limit` of Prometheus, if that has one: a longer value makes a whole "
+        "scrape fail."),
 };
 
 constexpr yaml::Key<Config> kConfigKeys[] = {

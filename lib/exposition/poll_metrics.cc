@@ -105,6 +105,7 @@ PollMetrics::PollMetrics() : durations_(empty_histogram()) {
 
 void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
   ++polls_;
+  cgroups_started_ += report.cgroups_started;
   cgroups_missed_ += report.cgroups_missed;
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
@@ -116,8 +117,16 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
   group_errors_.add(report, snapshot->plan);
+  if (report.now.uncounted) add_uncounted(report.now.uncounted->total);
   last_ = report.now;
   snapshot_ = std::move(snapshot);
+}
+
+/// After a reload another collector may begin at 0.
+void PollMetrics::add_uncounted(std::chrono::nanoseconds reported) {
+  const auto before = std::exchange(reported_uncounted_, reported);
+  const auto growth = reported < before ? reported : reported - before;
+  uncounted_ = uncounted_.value_or(std::chrono::nanoseconds{}) + growth;
 }
 
 std::vector<MetricFamily> PollMetrics::Collect() const {
@@ -149,6 +158,8 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   for (const auto& [reason, cgroups] : cgroups_left_out_) {
     add_sample(dropped, {{"reason", reason}}, number(cgroups));
   }
+  families.push_back(collected(self_family("perf_event_exporter_cgroups_started_total"),
+                               number(cgroups_started_)));
   families.push_back(
       collected(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_)));
   MetricFamily& records =
@@ -163,6 +174,10 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
   families.push_back(collected(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"),
                                unnamed_time_.count()));
+  if (uncounted_) {
+    families.push_back(collected(self_family("perf_event_exporter_uncounted_cpu_seconds_total"),
+                                 std::chrono::duration<double>(*uncounted_).count()));
+  }
   if (cpu_wait_.count() == 0) return;  // the kernel does not report it
   families.push_back(
       collected(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count()));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +39,20 @@ class PollMetrics final : public prometheus::Collectable {
 
  private:
   void collect_totals(std::vector<prometheus::MetricFamily>& families) const;
+  void add_uncounted(std::chrono::nanoseconds reported);
   void collect_last_poll(std::vector<prometheus::MetricFamily>& families) const;
 
   std::uint64_t polls_ = 0;
   std::uint64_t overruns_ = 0;
   std::uint64_t cgroups_missed_ = 0;
-  collect::PollReport::SwitchRecords switch_records_;           ///< from the start
-  collect::PollReport::RecordChecks record_checks_;             ///< the same
-  std::chrono::duration<double> unnamed_time_{};                ///< the same
-  std::chrono::duration<double> cpu_wait_{};                    ///< the same
+  collect::PollReport::SwitchRecords switch_records_;  ///< from the start
+  collect::PollReport::RecordChecks record_checks_;    ///< the same
+  std::uint64_t cgroups_started_ = 0;                  ///< the same
+  std::chrono::duration<double> unnamed_time_{};       ///< the same
+  std::chrono::duration<double> cpu_wait_{};           ///< the same
+  /// The same, of CPU time in no counted cgroup; and as the last report had it.
+  std::optional<std::chrono::nanoseconds> uncounted_;
+  std::chrono::nanoseconds reported_uncounted_{};
   prometheus::ClientMetric::Histogram durations_;               ///< of polls, in seconds
   std::map<std::string, std::uint64_t> open_errors_;            ///< by errno, from the start
   std::map<int, std::uint64_t> late_polls_;                     ///< by CPU

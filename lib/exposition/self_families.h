@@ -81,6 +81,9 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
      "Configured time for which the series of a removed cgroup are served (cgroups.linger). Absent "
      "if cgroups have no series."},
+    {"perf_event_exporter_cgroups_started_total", FamilyType::kCounter, "",
+     "Cgroups that the exporter began to count: each makes new series, unless a cgroup of the same "
+     "path ended within the linger time."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
@@ -103,6 +106,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "results "
      "are compared. After five results in a row that are different, the CPU counts cgroups by "
      "descriptors."},
+    {"perf_event_exporter_uncounted_cpu_seconds_total", FamilyType::kCounter, "",
+     "CPU time in no counted cgroup: that of the root cgroup, less that of the counted ones. "
+     "Includes kernel threads, interrupts and cgroups that no pattern selects. Absent if cgroups "
+     "are not counted, or the kernel does not report their CPU time."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
      "for a minute."},

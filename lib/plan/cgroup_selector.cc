@@ -118,6 +118,11 @@ bool is_of_pods(std::string_view label) {
          std::end(cgroup::kPodLabels);
 }
 
+bool is_of_containers(std::string_view label) {
+  return std::find(std::begin(cgroup::kContainerLabels), std::end(cgroup::kContainerLabels),
+                   label) != std::end(cgroup::kContainerLabels);
+}
+
 /// Labels that some cgroup can have.
 bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
                    config::PodMetadata metadata) {
@@ -125,6 +130,7 @@ bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
   const auto is_set = [label](const config::LabelSetting& each) { return each.name == label; };
   return std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels), is_same) ||
          (metadata != config::PodMetadata::kNone && is_of_pods(label)) ||
+         (!cgroups.container_names.empty() && is_of_containers(label)) ||
          std::any_of(cgroups.labels.begin(), cgroups.labels.end(),
                      [&](const config::LabelRule& rule) {
                        return std::any_of(rule.set.begin(), rule.set.end(), is_set);
@@ -178,14 +184,14 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups, config::Po
 }  // namespace
 
 Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
-    const config::Cgroups& cgroups, config::PodMetadata metadata) {
+    const config::Cgroups& cgroups, config::PodMetadata metadata, std::size_t label_length) {
   yaml::Diagnostics diagnostics;
   SelectedCgroups selected;
   selected.selection.include = patterns_of(cgroups.include, diagnostics);
   selected.selection.exclude = patterns_of(cgroups.exclude, diagnostics);
   selected.selection.helpers = cgroups.helpers;
   selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
-  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics));
+  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics), label_length);
   selected.sums = sums_of(cgroups, metadata, diagnostics);
   if (diagnostics.has_errors()) return diagnostics.errors();
   return selected;

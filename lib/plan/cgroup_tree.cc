@@ -122,6 +122,7 @@ Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
 
 cgroup::Tree::Limits tree_limits(const collect::Budget& budget, const host::HostRoots& roots) {
   cgroup::Tree::Limits limits{.directories = budget.max_directories};
+  limits.path_bytes = budget.max_path_bytes;
   const auto watches = host::read_sysctl(roots, "fs/inotify/max_user_watches");
   if (watches) limits.watches = static_cast<std::size_t>(*watches) / 2;
   return limits;

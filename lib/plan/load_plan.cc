@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cgroup/name_keeper.h"
+#include "cgroup/tree.h"
 #include "cgroup/use/cpu_use.h"
 #include "collect/descriptor_source.h"
 #include "collect/records/record_cost.h"
@@ -23,10 +24,19 @@ namespace {
 constexpr const char* kEmbeddedName = "embedded default";
 
 /// Adds labels beyond the path of a cgroup.
-cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kubernetes) {
+cgroup::Describer describer_of(const LoadedPlan& planned) {
+  const config::Kubernetes& kubernetes = planned.config.kubernetes;
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
-  return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
+  const std::vector<std::string>& paths = planned.config.cgroups.container_names;
+  const bool are_default = paths == config::Cgroups{}.container_names;
+  std::vector<cgroup::ContainerNames::Source> sources;
+  for (const std::string& path : paths) sources.push_back({path, are_default});
+  std::optional<cgroup::ContainerNames> containers;
+  if (!sources.empty()) {
+    containers.emplace(std::move(sources), planned.config.limits.label_length);
+  }
+  return cgroup::Describer{planned.plan.cgroups.labels, std::move(pods), std::move(containers)};
 }
 
 bool has_filter(const config::Config& config) {
@@ -125,7 +135,22 @@ cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
   };
 }
 
+cgroup::UncountedUse::Children children_in(const std::string& mount) {
+  return [mount](const std::string& path) {
+    std::vector<std::string> paths;
+    const auto children = cgroup::child_directories(mount + path);
+    if (!children) return paths;
+    for (const cgroup::ChildDirectory& child : *children) paths.push_back(path + "/" + child.name);
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  };
+}
+
 }  // namespace
+
+cgroup::UncountedUse uncounted_use(const cgroup::Hierarchy& hierarchy) {
+  return {cpu_time_of(hierarchy), children_in(hierarchy.mount)};
+}
 
 bool may_use_records(const LoadedPlan& planned) {
   return planned.config.cgroups.source != config::CgroupSource::kDescriptors &&
@@ -183,7 +208,7 @@ collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_re
 collect::TargetTracker::Changes changes_of(const LoadedPlan& planned) {
   return {.plan = std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           .selection = planned.plan.cgroups.selection,
-          .describer = describer_of(planned.plan, planned.config.kubernetes),
+          .describer = describer_of(planned),
           .linger = planned.config.cgroups.linger,
           .idle = idle_rules(planned.config.cgroups),
           .budget = planned.plan.budget};
@@ -208,11 +233,11 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   if (hierarchy && !configured.per_cpu) {
     idle.emplace(idle_rules(configured), cpu_time_of(*hierarchy));
   }
-  collect::TargetTracker::Cgroups cgroups{
-      std::move(discovery), describer_of(planned.plan, planned.config.kubernetes),
-      configured.linger,    std::move(names),
-      std::move(use),       std::move(idle)};
+  collect::TargetTracker::Cgroups cgroups{std::move(discovery), describer_of(planned),
+                                          configured.linger,    std::move(names),
+                                          std::move(use),       std::move(idle)};
   if (hierarchy) cgroups.cpu_time = cpu_time_of(*hierarchy);
+  if (hierarchy) cgroups.uncounted = uncounted_use(*hierarchy);
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           std::move(cgroups), planned.plan.budget, std::move(cost)};
 }

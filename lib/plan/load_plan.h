@@ -54,6 +54,9 @@ collect::CounterSources counter_sources(const LoadedPlan& planned, const host::H
                                         perf::PerfKernel& kernel,
                                         std::shared_ptr<const collect::RecordUse> use);
 
+/// Reads CPU times, and lists cgroups, in this hierarchy.
+cgroup::UncountedUse uncounted_use(const cgroup::Hierarchy& hierarchy);
+
 /// Whether records may count cgroups.
 bool may_use_records(const LoadedPlan& planned);
 

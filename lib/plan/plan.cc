@@ -17,7 +17,8 @@ collect::Budget budget_of(const config::Config& config, const Machine& machine) 
           .max_open_events = config.limits.max_open_events.value_or(machine.max_open_events),
           .max_series = config.limits.max_series,
           .opens_per_second = config.limits.opens_per_second,
-          .max_directories = config.limits.max_cgroup_directories};
+          .max_directories = config.limits.max_cgroup_directories,
+          .max_path_bytes = config.limits.label_length};
 }
 
 using Cgroups = Result<SelectedCgroups, std::vector<yaml::Diagnostic>>;
@@ -136,7 +137,8 @@ bool publishes_no_cgroups(const config::Cgroups& cgroups, const collect::Countin
 Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config,
                                                       const Machine& machine,
                                                       const Plan* in_force) {
-  Cgroups cgroups = select_cgroups(config.cgroups, config.kubernetes.metadata);
+  Cgroups cgroups =
+      select_cgroups(config.cgroups, config.kubernetes.metadata, config.limits.label_length);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   std::vector<EventAvailability> counted;
   if (in_force != nullptr) {
@@ -179,8 +181,9 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
 }
 
 std::vector<yaml::Diagnostic> check_names(const config::Config& config, const Machine& machine) {
-  return in_file_order(check_events(config, machine),
-                       select_cgroups(config.cgroups, config.kubernetes.metadata));
+  return in_file_order(
+      check_events(config, machine),
+      select_cgroups(config.cgroups, config.kubernetes.metadata, config.limits.label_length));
 }
 
 }  // namespace pex::plan

@@ -31,6 +31,7 @@
     maxLostRecordsRatio: 0.01,  // lost and skipped records of switches, as a fraction of all records
     minCgroupsForRecords: 4,  // with `source: auto`, fewer cgroups are counted by descriptors
     maxUnnamedRatio: 0.01,  // CPU time of cgroups without a known path, as a fraction of all CPUs
+    maxUncountedRatio: 0.25,  // CPU time in no counted cgroup, as a fraction of all CPUs
     maxOverrunRatio: 0.05,  // skipped polls, as a fraction of all polls
     maxLimitUsage: 0.9,  // used fraction of the limits of descriptors and series
     maxMissedCgroups: 100,  // in 15 minutes

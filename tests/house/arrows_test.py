@@ -20,7 +20,7 @@ ROOMS = {
     "elf": {"base"},
     "events": {"base", "host", "perf", "elf"},
     "estimate": {"base"},
-    "cgroup": {"base", "host"},
+    "cgroup": {"base", "host", "yaml"},
     "collect": {"base", "host", "perf", "events", "cgroup", "estimate"},
     "history": {"base", "collect"},
     "exposition": {"base", "host", "perf", "events", "cgroup", "collect"},

@@ -605,6 +605,110 @@ class WrongTreeTest(unittest.TestCase):
         self.assertIn("without the perf_event controller", text)
 
 
+class UncountedTest(unittest.TestCase):
+    """What is in no counted cgroup, next to the kernel's own account (cpu.stat)."""
+    METRIC = EXPORTER + "uncounted_cpu_seconds_total"
+
+    def setUp(self):
+        self.tree = self.enterContext(harness.CgroupTree("uncounted"))
+        if not self.tree.is_v2:
+            self.skipTest("cgroups of version 1 have no cpu.stat; v1_test.py has them")
+        self.cpu = max(harness.online_cpus())
+        self.counted, self.hog = self.tree.make("counted"), self.tree.make("hog_17")
+        self.config = config_of(self.tree).replace(self.tree.pattern, self.counted)
+
+    def used(self, *names, path=""):
+        """CPU seconds, to date."""
+        return sum(harness.number_in(f"{self.tree.mount}{path}/cpu.stat", name)
+                   for name in names) / 1e6
+
+    def moment(self, daemon):
+        """After a poll: what is published, and what the kernel says at nearly the same time."""
+        scrape = daemon.scrape_after_polls()
+        return (scrape.value(self.METRIC), self.used("user_usec", "system_usec"),
+                self.used("usage_usec", path=self.counted),
+                self.used("usage_usec", path=self.hog), time.monotonic())
+
+    def test_a_busy_loop_that_no_pattern_matches_is_found_with_its_share(self):
+        self.enterContext(harness.busy_loop(self.tree, self.counted, self.cpu))
+        daemon = self.enterContext(harness.Daemon(self.config))
+        daemon.scrape_after_polls()
+        self.enterContext(harness.busy_loop(self.tree, self.hog, self.cpu))
+
+        def attempt():
+            before = self.moment(daemon)
+            shown = status(daemon)["cgroups"]["uncounted"]["largest"]
+            part = {each["cgroup"]: each for each in shown}[self.hog]  # two polls after its start
+            time.sleep(2)
+            after = self.moment(daemon)
+            uncounted, machine, counted, hog, seconds = (
+                later - earlier for earlier, later in zip(before, after))
+            if abs(part["cpu_seconds_per_second"] - hog / seconds) > 0.05:
+                raise harness.Disturbed("the busy loop did not have the same part of its CPU")
+            ticks = 0.04
+            self.assertAlmostEqual(uncounted, machine - counted, delta=0.02 * machine + ticks)
+            self.assertAlmostEqual(part["cpu_time_ratio"], hog / machine, delta=0.05)
+            self.assertIn("hog_*", part["reason"])
+
+        harness.undisturbed(attempt)
+
+    def test_the_commands_name_it_with_the_pattern_that_counts_it(self):
+        self.enterContext(harness.busy_loop(self.tree, self.hog, self.cpu))
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(self.config)
+            file.flush()
+            for command in ("cgroups", "doctor"):
+                done = subprocess.run([harness.daemon_binary, command, f"--config.file={file.name}"],
+                                      check=False, text=True, capture_output=True)
+                said = " ".join(done.stdout.split())
+                self.assertRegex(said, rf"[\d.]+ CPUs, [\d.]+ %: {self.hog} \(no pattern of "
+                                 r"cgroups.include matches it; add '[^']*_\*_uncounted/hog_\*'")
+
+    def test_has_nothing_that_a_counted_cgroup_did_before_it_ended(self):
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="2s")))
+
+        def attempt():
+            before = self.moment(daemon)
+            for number in range(10):
+                path = self.tree.make(f"short_{number}")
+                os.waitpid(burn(self.tree, path, 0.2), 0)
+                self.tree.remove(path)
+            after = self.moment(daemon)
+            uncounted, machine = after[0] - before[0], after[1] - before[1]
+            if uncounted > machine - 2.0 + 0.02 * machine + 0.1:
+                raise harness.Disturbed(f"{uncounted} s of {machine} s, of which 2 s are counted")
+
+        harness.undisturbed(attempt)
+
+
+class ContainerNamesTest(unittest.TestCase):
+    def test_a_container_has_the_names_that_its_engine_writes_also_later(self):
+        tree = self.enterContext(harness.CgroupTree("names"))
+        docker = self.enterContext(tempfile.TemporaryDirectory())
+        ids = [digit * 64 for digit in "ab"]
+
+        def write(number, name):
+            os.makedirs(f"{docker}/{ids[number]}", exist_ok=True)
+            with open(f"{docker}/{ids[number]}/config.v2.json", "w", encoding="utf-8") as file:
+                json.dump({"ID": ids[number], "Config": {"Image": "nginx:1.25"}, "Name": name}, file)
+
+        write(0, "/web")
+        paths = [tree.make(f"docker-{each}.scope") for each in ids]
+        sums = (f", container_names: [{docker}], sums: [{{name: images, by: [image], zero_for: 0s}}]")
+        daemon = self.enterContext(harness.Daemon(config_of(tree, cgroups=sums)))
+
+        def names(scrape):
+            known = [dict(labels) for _, labels in scrape.with_name("perf_cgroup_info")]
+            return {each["cgroup"]: (each.get("container"), each.get("image")) for each in known}
+
+        self.assertEqual(names(daemon.scrape_after_polls()),
+                         {paths[0]: ("web", "nginx:1.25"), paths[1]: (None, None)})
+        write(1, "/later")
+        scrape = daemon.scrape_when("the name of the other container", lambda scrape:
+                                    names(scrape)[paths[1]] == ("later", "nginx:1.25"))
+        self.assertEqual(scrape.value("perf_images_cgroups", image="nginx:1.25"), 2)
+
+
 class ListTest(unittest.TestCase):
     def test_the_command_shows_what_is_selected_with_its_labels_and_what_has_no_room(self):
         harness.require_root()
@@ -642,6 +746,14 @@ cgroups:
         self.mount = f"{self.scratch}/cgroup"
         for path in ("/a.service", "/b.service", "/c", "/d.slice/e.service", self.HELPER):
             os.makedirs(self.mount + path)
+        with open(f"{self.mount}/cgroup.controllers", "w", encoding="utf-8"):
+            pass  # of version 2
+        self.use_cpu("/c", 1_500_000)
+        self.use_cpu("/d.slice/e.service", 700)
+
+    def use_cpu(self, path, microseconds):
+        with open(f"{self.mount}{path}/cpu.stat", "w", encoding="utf-8") as file:
+            file.write(f"usage_usec {microseconds}\n")
 
     def run_command(self, *words, config=CONFIG):
         with open(f"{self.scratch}/config.yaml", "w", encoding="utf-8") as file:
@@ -650,20 +762,21 @@ cgroups:
             [harness.daemon_binary, "cgroups", *words, f"--config.file={self.scratch}/config.yaml",
              f"--path.cgroupfs={self.mount}"], check=False, text=True, capture_output=True)
 
-    def test_each_cgroup_has_its_reason(self):
+    def test_each_cgroup_has_its_reason_those_with_most_cpu_time_first(self):
         done = self.run_command("--all")
 
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [line for line in done.stdout.splitlines()[1:] if " /" in line]
         self.assertEqual(lines, [
-            'counted       /a.service unit="a.service"',
-            "not selected  /b.service (cgroups.exclude has '/b.*')",
-            "not selected  /c (no pattern of cgroups.include matches it)",
-            "not selected  /d.slice ('nesting: leaves' selects '/d.slice/e.service' inside of it)",
-            'counted       /d.slice/e.service unit="e.service" slice="d.slice"',
-            "not selected  /machine.slice (no pattern of cgroups.include matches it)",
-            f"not selected  {self.HELPER} (it only serves a container; 'helpers: true' selects it)",
-        ])
+            "1.500 s       not selected  /c (no pattern of cgroups.include matches it)",
+            '0.001 s       counted       /d.slice/e.service unit="e.service" slice="d.slice"',
+            *(14 * " " + line for line in (
+                'counted       /a.service unit="a.service"',
+                "not selected  /b.service (cgroups.exclude has '/b.*')",
+                "not selected  /d.slice ('nesting: leaves' selects '/d.slice/e.service' inside of it)",
+                "not selected  /machine.slice (no pattern of cgroups.include matches it)",
+                f"not selected  {self.HELPER} (it only serves a container; 'helpers: true' selects "
+                "it)"))])
 
     def test_a_path_can_be_written_as_in_the_file_system(self):
         for written in ("/c", "c", "c/", f"{self.mount}/c/"):

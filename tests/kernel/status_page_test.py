@@ -463,7 +463,7 @@ class StatusPageTest(BrowserTest):
         for expected in ("What is counted", "task-clock", "What is not counted, and why", busy,
                          "1 cgroup matches and is not counted", "cgroups.max", "succeeded"):
             self.assertIn(expected, text)
-        self.assertEqual(self.browser.run(NAMES, "busiest"), [busy])
+        self.assertEqual(self.browser.run(NAMES, "busiest"), [busy, "In no counted cgroup"])
         self.assertIn("Not shown: 1 idle cgroup.", text)
         self.assertNotIn(idle, text)
         self.assertRegex(self.browser.run("return document.querySelector('#busiest svg[role=img]')"
@@ -717,6 +717,11 @@ class PageTest(BrowserTest):
         self.assertEqual([busy[key] for key in ("CPUs", "Peak", "IPC", "cycles", "written")],
                          ["0.750", "1.00", "1.35", "2.40\u00a0G/s", "1.50\u00a0MB/s"])
         self.assertNotIn("instructions", busy)  # of which there is the ratio
+        self.assertEqual(self.browser.run(NAMES, "busiest")[-1], "In no counted cgroup")
+        self.assertIn("1.02 CPUs, 25.5\u00a0% of the CPU time of this machine.", text)
+        self.assertEqual(self.browser.run(CELLS, "uncounted"),
+                         {"CPUs": "0.990", "Of all CPU time": "24.8\u00a0%"})
+        self.assertIn("add '/jobs/*' to it to count it", text)
         self.assertEqual(self.browser.run(NAMES, "all-cpus"), [
             "cycles", "instructions", "power/energy-pkg/", "power/energy-ram/"])
         self.assertEqual(self.browser.run(CELLS, "all-cpus")["Rate"], "2.20\u00a0G/s")

@@ -402,7 +402,7 @@ function whyNoneIsBusy({ groups, cgroups, activity }) {
 /** Labels that the exporter sets by itself: the path has them, or the title. */
 const labelsOfPath = new Set(["container_id", "pod_uid", "qos_class", "runtime", "unit", "slice",
   "machine", "uid", "session", "slurm_job", "slurm_step", "ecs_task", "pod", "namespace",
-  "container"]);
+  "container", "image"]);
 
 /** Its labels by the rules of the configuration. */
 function ownLabels(labels) {
@@ -470,8 +470,31 @@ function busiestTable(activity, list) {
   const by = byTime ? "CPU time, in CPU seconds per second"
     : `the rate of ${nameOf(rows[0].rates[0], rows[0].rates, sum)}`;
   const columns = busiestColumns(activity, list, byTime);
-  return table(busiestCaption(activity, list, by), columns,
-    rows.map((row) => columns.map((column) => column.of(row))), "ranked");
+  const cells = rows.map((row) => columns.map((column) => column.of(row)));
+  if (byTime && list.rest) cells.push(columns.map((_, i) => list.rest[i] ?? ""));
+  return table(busiestCaption(activity, list, by), columns, cells, "ranked");
+}
+
+/** CPU time in no counted cgroup, and where most of it is. */
+function uncounted({ cgroups: { uncounted: of } }) {
+  if (!of || of.cpu_seconds_per_second === null) return null;
+  const columns = [
+    { title: "Cgroup", style: "cgroup", of: ({ cgroup, reason }) =>
+      [cgroupPath(cgroup), element("small", { class: "below" }, reason)] },
+    { title: "CPUs", style: "n", of: (each) => compact(each.cpu_seconds_per_second) },
+    { title: "Of all CPU time", style: "n", of: ({ cpu_time_ratio: ratio }) =>
+      percent(ratio) }];
+  return section("uncounted", "In no counted cgroup",
+    element("p", {}, `${compact(of.cpu_seconds_per_second)} CPUs, ${percent(of.cpu_time_ratio)} of the CPU ` +
+      "time of this machine."),
+    of.largest.length > 0 && table("The largest parts, since the poll before.", columns,
+      of.largest.map((each) => columns.map((column) => column.of(each))), "ranked"));
+}
+
+/** The last row of the busiest cgroups: with it, their CPUs add up to those of the machine. */
+function restOfMachine({ cgroups: { uncounted: of } }) {
+  if (!of || of.cpu_seconds_per_second === null) return null;
+  return [link("uncounted", "In no counted cgroup"), compact(of.cpu_seconds_per_second)];
 }
 
 function busiest(status) {
@@ -482,7 +505,7 @@ function busiest(status) {
   }
   return section("busiest", title, busiestTable(activity, { rows: activity.top_cgroups,
     rankedBy: activity.ranked_by, busy: activity.busy_cgroups, idle: activity.idle_cgroups,
-    thing: "cgroup", leading: [{ title: "Cgroup", style: "cgroup", of: cgroupTitle }] }));
+    rest: restOfMachine(status), thing: "cgroup", leading: [{ title: "Cgroup", style: "cgroup", of: cgroupTitle }] }));
 }
 
 /** Names or values of labels, in the order of the configuration. A sum of all cgroups has none. */
@@ -718,7 +741,8 @@ const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
   element("li", {}, element("a", { id: `link-${key}`, href: `.${status.links[key]}` }, title)));
 
 const body = (status) => element("main", {},
-  notices(status), summary(status), busiest(status), sums(status), allCpus(status),
+  notices(status), summary(status), busiest(status), uncounted(status), sums(status),
+  allCpus(status),
   counted(status), notCounted(status), leftOutGroups(status), warnings(status), leftOut(status),
   element("div", { class: "pair" },
     element("div", { class: "column" }, limits(status), polls(status)),

@@ -1,5 +1,6 @@
 #include "cgroup/use/cpu_use.h"
 
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -18,20 +19,30 @@ std::optional<std::uint64_t> of_version_1(const std::string& directory) {
   return *nanoseconds / kNanosecondsEach;
 }
 
-std::optional<std::uint64_t> of_version_2(const std::string& directory) {
-  static constexpr std::string_view kUsage = "usage_usec ";
+/// The sum of these rows of cpu.stat.
+std::optional<std::uint64_t> of_version_2(const std::string& directory,
+                                          std::initializer_list<std::string_view> rows) {
   const Result<std::string> text = read_small_file(directory + "/cpu.stat");
   if (!text) return {};
+  std::optional<std::uint64_t> sum;
   for (const std::string_view line : split(*text, '\n')) {
-    if (line.starts_with(kUsage)) return parse_unsigned(line.substr(kUsage.size()));
+    for (const std::string_view row : rows) {
+      if (!line.starts_with(row)) continue;
+      const auto microseconds = parse_unsigned(line.substr(row.size()));
+      if (!microseconds) return {};
+      sum = sum.value_or(0) + *microseconds;
+    }
   }
-  return {};
+  return sum;
 }
 
 }  // namespace
 
 std::optional<std::uint64_t> cpu_use(const Hierarchy& hierarchy, const std::string& path) {
-  if (hierarchy.version == Hierarchy::Version::kV2) return of_version_2(hierarchy.mount + path);
+  if (hierarchy.version == Hierarchy::Version::kV2) {
+    return path.empty() ? of_version_2(hierarchy.mount, {"user_usec ", "system_usec "})
+                        : of_version_2(hierarchy.mount + path, {"usage_usec "});
+  }
   if (hierarchy.accounting.empty()) return {};
   return of_version_1(hierarchy.accounting + path);
 }

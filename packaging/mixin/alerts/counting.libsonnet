@@ -125,6 +125,16 @@ local promql = import '../lib/promql.libsonnet';
         ||| % { by: promql.by(c.hostLabels), max: c.maxUnnamedRatio },
         'CPU time is counted for no cgroup.',
         '{{ $value | humanizePercentage }} of the CPU time of {{ $labels.instance }} is that of cgroups whose path was not found. It is counted for no cgroup.'),
+      a('PerfCPUTimeUncounted',
+        'info',
+        '1h',
+        |||
+          sum %(by)s (rate(perf_event_exporter_uncounted_cpu_seconds_total[15m]))
+          / sum %(by)s (perf_event_exporter_cpus)
+          > %(max)g
+        ||| % { by: promql.by(c.hostLabels), max: c.maxUncountedRatio },
+        'Much CPU time is in no counted cgroup.',
+        '{{ $value | humanizePercentage }} of the CPUs of {{ $labels.instance }} are used by cgroups that are not counted, by kernel threads, or by interrupts. The status page and `perf_event_exporter cgroups` list the largest, with the pattern that counts each.'),
     ] }],
   },
 }

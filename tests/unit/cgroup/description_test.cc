@@ -35,8 +35,8 @@ Described first(const Describer& describer, const std::string& path) {
   return describer.describe(path, nullptr);
 }
 
-std::string outcome(const LogLinks::Update& updated) {
-  if (updated.error) return describe(*updated.error);
+std::string outcome(const Describer::Update& updated) {
+  if (!updated.errors.empty()) return describe(updated.errors.front());
   return updated.has_changed ? "changed" : "unchanged";
 }
 
@@ -245,10 +245,10 @@ TEST_F(DescriberOfPodsTest, KeepsTheNamesItKnowsWhileTheyCannotBeRead) {
   const Described before = first(describer, container(kId));
 
   node.rename("logs", "away");
-  const LogLinks::Update failed = describer.update(kStart + 60s);
+  const Describer::Update failed = describer.update(kStart + 60s);
 
-  ASSERT_TRUE(failed.error);
-  EXPECT_EQ(failed.error->code, ENOENT);
+  ASSERT_EQ(failed.errors.size(), 1U);
+  EXPECT_EQ(failed.errors.front().code, ENOENT);
   EXPECT_EQ(describer.describe(container(kId), before), before);
   EXPECT_EQ(*first(describer, container(kId)), *before);
 }

@@ -194,6 +194,16 @@ TEST_F(TreeTest, APathOfExactlyTheLengthAllowedIsKnownAndOneByteMoreIsSkippedAnd
   EXPECT_EQ(tree.take_missed(), 0U);
 }
 
+TEST_F(TreeTest, APathMayBeLimitedToFewerBytes) {
+  host_.make("a/" + std::string(61, 'x'));
+  host_.make("a/" + std::string(62, 'y'));
+  Tree tree{host_.root(), selection({"/**"}), {.path_bytes = 64}};
+  must_update(tree);
+
+  EXPECT_EQ(tree.directories().size(), 2U);
+  EXPECT_EQ(tree.skipped().path_too_long, 1U);
+}
+
 TEST_F(TreeTest, APathIsAsLongAsItIsPublished) {
   for (const char each : {'\xff', '\x01'}) {
     const std::string five_bytes(130, each);  // each of them

@@ -371,7 +371,7 @@ TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereM
                     "not following 1 directory of the cgroup tree: the limit is 4, and most of "
                     "the others are in '/many'",
                     "not counting 1 cgroup and everything below: the path is longer than 1024 "
-                    "bytes, for example in '/long'"));
+                    "bytes (limits.label_length), for example in '/long'"));
   }
 }
 

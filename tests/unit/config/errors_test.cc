@@ -204,11 +204,11 @@ const std::vector<ErrorRow> kRows = {
          kDurationRemedy},
     {"AWordForAMap", kOneGroup + "limits: 5\n",
      "c.yaml:2:9: limits: found the text '5' where a map of keys is expected. Remedy: the keys "
-     "here are: max_open_events, max_series, opens_per_second, max_cgroup_directories; write at "
+     "here are: max_open_events, max_series, opens_per_second, max_cgroup_directories, label_length; write at "
      "least one as 'key: value', or remove limits"},
     {"AListForAMap", kOneGroup + "limits: [5]\n",
      "c.yaml:2:9: limits: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "max_open_events, max_series, opens_per_second, max_cgroup_directories; write at least one as "
+     "max_open_events, max_series, opens_per_second, max_cgroup_directories, label_length; write at least one as "
      "'key: value', or remove limits"},
     {"AWordForAList", kOneGroup + "cgroups: {include: /a}\n",
      "c.yaml:2:20: cgroups.include: found the text '/a' where a list of paths is expected. Remedy: "
@@ -239,7 +239,7 @@ const std::vector<ErrorRow> kRows = {
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
      "nesting, helpers, max, per_cpu, linger, close_after, open_after, source, records_buffer, "
-     "labels, sums, series; write at least one as 'key: value', or remove cgroups"},
+     "labels, sums, container_names, series; write at least one as 'key: value', or remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
                  "  include:\n"

@@ -54,6 +54,7 @@ void add_poll(exposition::PollMetrics& polls) {
   report.refusals[{"cycles", EMFILE}] = 1;
   report.now.late_cpus = {1};
   report.waited_for_cpu = std::chrono::milliseconds{2};
+  report.now.uncounted.emplace();
   polls.add(report, std::move(snapshot));
 }
 

@@ -105,6 +105,14 @@ inline Status::Sum configured_sum() {
 }
 
 /// A start whose first poll has not ended: only the plan is known.
+inline Status::Uncounted uncounted() {
+  return {.rate = cgroup::UncountedUse::Rate{1.02, 0.255},
+          .largest = {{"/jobs/17",
+                       {0.99, 0.2475},
+                       "no pattern of cgroups.include matches it; add '/jobs/*' to it to count it"},
+                      {"/many/**", {0.02, 0.005}, "cgroups.exclude has '/many/*'"}}};
+}
+
 inline Status starting_status() {
   Status status = empty_status();
   status.groups = {group_before_the_first_poll()};
@@ -169,6 +177,7 @@ inline Status full_status() {
                       .left_out = 2,
                       .unreadable = 1,
                       .directories = {.followed = 83, .beyond_limit = 2, .path_too_long = 1},
+                      .uncounted = uncounted(),
                       .cpus_by_records = 1,
                       .cpus_by_descriptors = 1,
                       .cpus_without_records = {1},

@@ -1,0 +1,224 @@
+#include "cgroup/container_names.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/directory.h"
+#include "base/small_file.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "yaml/tree.h"
+
+namespace pex::cgroup {
+namespace {
+
+using yaml::Node;
+
+constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr std::chrono::minutes kBetweenLooksAtAll{1};
+constexpr std::size_t kShortId = 12;
+constexpr std::size_t kLongId = 64;
+
+constexpr const char* kStorage = "/overlay-containers/containers.json";
+constexpr const char* kOfDocker = "/config.v2.json";
+
+bool names_container(std::string_view text) {
+  return (text.size() == kShortId || text.size() == kLongId) &&
+         std::all_of(text.begin(), text.end(), is_lower_hex_digit);
+}
+
+/// The value of `key`; null if `map` is no map, or lacks it.
+const Node* value_of(const Node* map, std::string_view key) {
+  if (map == nullptr || map->kind != Node::Kind::kMap) return nullptr;
+  for (std::size_t i = 0; i + 1 < map->children.size(); i += 2) {
+    if (map->children[i].text == key) return &map->children[i + 1];
+  }
+  return nullptr;
+}
+
+std::string text_of(const Node* node) {
+  return node == nullptr || node->kind != Node::Kind::kText ? std::string{} : node->text;
+}
+
+/// JSON is YAML.
+Result<Node> parse(const std::string& text, const std::string& path) {
+  yaml::Diagnostics diagnostics;
+  std::optional<Node> node = yaml::parse_yaml(text, path, diagnostics);
+  if (node) return *std::move(node);
+  return Error{EINVAL, "read the names of containers in '" + path + "'",
+               "write it as YAML or JSON, with a map ID: {container: NAME, image: IMAGE}"};
+}
+
+Result<Node> read_node(const std::string& path) {
+  const Result<std::string> text = read_small_file(path, ContainerNames::kMaxBytes);
+  if (!text) return text.error();
+  return parse(*text, path);
+}
+
+/// "/web"
+ContainerName name_in_docker(const Node& file) {
+  std::string name = text_of(value_of(&file, "Name"));
+  if (name.starts_with('/')) name.erase(0, 1);
+  return {std::move(name), text_of(value_of(value_of(&file, "Config"), "Image"))};
+}
+
+template <typename Add>
+void parse_storage(const Node& file, Add add) {
+  if (file.kind != Node::Kind::kList) return;
+  for (const Node& each : file.children) {
+    const Result<Node> metadata = parse(text_of(value_of(&each, "metadata")), {});
+    if (!metadata) continue;
+    add(text_of(value_of(&each, "id")), ContainerName{text_of(value_of(&*metadata, "name")),
+                                                      text_of(value_of(&*metadata, "image-name"))});
+  }
+}
+
+template <typename Add>
+void parse_map(const Node& file, Add add) {
+  if (file.kind != Node::Kind::kMap) return;
+  for (std::size_t i = 0; i + 1 < file.children.size(); i += 2) {
+    const Node& names = file.children[i + 1];
+    add(file.children[i].text,
+        ContainerName{text_of(value_of(&names, "container")), text_of(value_of(&names, "image"))});
+  }
+}
+
+bool is_absence(int code) { return code == ENOENT || code == EACCES || code == ENOTDIR; }
+
+Error cannot_read(const std::string& path, int code) {
+  return {code, "read the names of containers in '" + path + "'",
+          code == EACCES ? "let " + ProgramTerm::kProgram +
+                               "'s user read it, or write the names to a file that it may read"
+                         : Remedy("correct cgroups.container_names")};
+}
+
+}  // namespace
+
+std::optional<ContainerNames::Stamp> ContainerNames::stamp_of(const std::string& path, int& code) {
+  struct stat of {};
+  if (::stat(path.c_str(), &of) != 0) {
+    code = errno;
+    return {};
+  }
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return Stamp{of.st_ino, of.st_mtim.tv_sec * kSecond + of.st_mtim.tv_nsec, of.st_size};
+}
+
+void ContainerNames::add(const std::string& id, ContainerName name, Names& names) const {
+  for (std::string* each : {&name.container, &name.image}) {
+    if (as_label_value(*each).size() > max_bytes_) each->clear();
+  }
+  const bool has_any = !name.container.empty() || !name.image.empty();
+  if (names_container(id) && has_any && names.size() < kMaxContainers) names.emplace(id, std::move(name));
+}
+
+template <typename Parse>
+void ContainerNames::read_file(const std::string& path, Parse parse, State& state) const {
+  const Result<Node> file = read_node(path);
+  if (!file) {
+    state.error = file.error();
+    return;  // the known ones stay
+  }
+  state.names.clear();
+  parse(*file,
+        [&](const std::string& id, ContainerName name) { add(id, std::move(name), state.names); });
+}
+
+/// Only those files are read that have changed.
+void ContainerNames::read_docker(const std::string& directory, State& state) const {
+  const Result<std::vector<std::string>> ids = list_directory(directory, kMaxContainers);
+  if (!ids) {
+    state.error = cannot_read(directory, ids.error().code);
+    return;
+  }
+  std::map<std::string, OfContainer> before = std::exchange(state.of_docker, {});
+  state.names.clear();
+  state.is_incomplete = false;
+  for (const std::string& id : *ids) {
+    if (!names_container(id)) continue;
+    const std::string path = directory + "/" + id + kOfDocker;
+    int code = 0;
+    const std::optional<Stamp> stamp = stamp_of(path, code);
+    state.is_incomplete = state.is_incomplete || !stamp;
+    if (!stamp) continue;
+    auto known = before.extract(id);
+    if (known.empty() || known.mapped().stamp != *stamp) {
+      const Result<Node> file = read_node(path);
+      if (!file) {  // it may just be written
+        state.is_incomplete = true;
+        continue;
+      }
+      state.of_docker.insert_or_assign(id, OfContainer{*stamp, name_in_docker(*file)});
+    } else {
+      state.of_docker.insert(std::move(known));
+    }
+    add(id, state.of_docker.at(id).name, state.names);
+  }
+}
+
+void ContainerNames::read(const Source& source, bool is_minute, State& state) const {
+  int code = 0;
+  struct stat at {};
+  const bool is_there = ::stat(source.path.c_str(), &at) == 0;
+  const std::string storage = source.path + kStorage;
+  const bool is_directory = is_there && S_ISDIR(at.st_mode);
+  const bool is_storage = is_directory && stamp_of(storage, code).has_value();
+  const std::string& file = is_storage ? storage : source.path;
+  const std::optional<Stamp> stamp = stamp_of(file, code);
+  if (!stamp) {
+    state = {};
+    if (!source.is_optional || !is_absence(code)) state.error = cannot_read(source.path, code);
+    return;
+  }
+  const bool is_docker = is_directory && !is_storage;
+  const bool is_due = is_docker && (is_minute || state.is_incomplete);
+  if (state.stamp == stamp && !is_due) return;
+  state.stamp = stamp;
+  state.error.reset();
+  if (is_docker) {
+    read_docker(source.path, state);
+  } else if (is_storage) {
+    read_file(
+        file, [](const Node& node, auto add) { parse_storage(node, add); }, state);
+  } else {
+    read_file(
+        file, [](const Node& node, auto add) { parse_map(node, add); }, state);
+  }
+  const bool is_absent = state.error && is_absence(state.error->code);
+  if (source.is_optional && is_absent) state.error.reset();
+}
+
+ContainerNames::Update ContainerNames::update(Clock::time_point now) {
+  states_.resize(sources_.size());
+  Update result;
+  const auto is_due = [now](const std::optional<Clock::time_point>& last, auto pause) {
+    return !last || now - *last >= pause;
+  };
+  if (is_due(updated_, kBetweenLooks)) {
+    updated_ = now;
+    const bool is_minute = is_due(looked_at_all_, kBetweenLooksAtAll);
+    if (is_minute) looked_at_all_ = now;
+    Names names;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      read(sources_[i], is_minute, states_[i]);
+      names.insert(states_[i].names.begin(), states_[i].names.end());
+    }
+    result.has_changed = names != names_;
+    names_ = std::move(names);
+  }
+  for (const State& state : states_) {
+    if (!result.error) result.error = state.error;
+  }
+  return result;
+}
+
+const ContainerName* ContainerNames::find(std::string_view id) const {
+  auto at = names_.find(id);
+  if (at == names_.end()) at = names_.find(id.substr(0, kShortId));
+  return at == names_.end() ? nullptr : &at->second;
+}
+
+}  // namespace pex::cgroup

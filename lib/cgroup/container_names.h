@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pex::cgroup {
+
+/// What an engine or an operator calls a container. Either may be empty.
+struct ContainerName {
+  std::string container;
+  std::string image;
+
+  bool operator==(const ContainerName&) const = default;
+};
+
+/// A directory or a file with names of containers.
+struct ContainerNameSource {
+  std::string path;
+  bool is_optional = false;  ///< no error if it is not there, or must not be read
+};
+
+/// The names of containers by their ids, from files of container engines:
+/// - Docker: DIRECTORY/ID/config.v2.json (moby/moby, daemon/container/container.go)
+/// - Podman and CRI-O: DIRECTORY/overlay-containers/containers.json (containers/storage,
+///   containers.go; Podman's and CRI-O's metadata in it)
+/// - a file of an operator, YAML or JSON: `ID: {container: NAME, image: IMAGE}`
+/// No socket is needed, and no engine has to run. A source is read again when it has changed, at
+/// most once a second; whether a container of Docker was renamed, once a minute. If several sources
+/// name one container, the first does. Not thread-safe.
+class ContainerNames {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Source = ContainerNameSource;
+
+  static constexpr std::size_t kMaxContainers = 10'000;      ///< of one source
+  static constexpr std::size_t kMaxBytes = 8 * 1024 * 1024;  ///< of one file
+
+  /// Longer names are left out: `max_bytes`, as published.
+  ContainerNames(std::vector<Source> sources, std::size_t max_bytes)
+      : sources_(std::move(sources)), max_bytes_(max_bytes) {}
+
+  struct Update {
+    bool has_changed = false;
+    std::optional<Error> error = {};  ///< the first of those that last
+  };
+  Update update(Clock::time_point now);
+
+  /// By the 64 digits of an id; a file may have the first 12 of them. Null if it is not known.
+  /// Valid until the next update().
+  const ContainerName* find(std::string_view id) const;
+
+ private:
+  using Names = std::map<std::string, ContainerName, std::less<>>;
+  /// Of a file or directory. One that has changed has another.
+  struct Stamp {
+    std::uint64_t inode = 0;
+    std::int64_t nanoseconds = 0;
+    std::int64_t size = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct OfContainer {
+    Stamp stamp;
+    ContainerName name;
+  };
+  struct State {
+    std::optional<Stamp> stamp;
+    std::map<std::string, OfContainer> of_docker = {};  ///< by id
+    Names names = {};
+    std::optional<Error> error = {};
+    bool is_incomplete = false;  ///< a container of Docker has no file yet
+  };
+
+  static std::optional<Stamp> stamp_of(const std::string& path, int& code);
+  void read(const Source& source, bool is_minute, State& state) const;
+  void read_docker(const std::string& directory, State& state) const;
+  template <typename Parse>
+  void read_file(const std::string& path, Parse parse, State& state) const;
+  void add(const std::string& id, ContainerName name, Names& names) const;
+
+  std::vector<Source> sources_;
+  std::size_t max_bytes_;
+  std::vector<State> states_;  ///< as sources_
+  Names names_;
+  std::optional<Clock::time_point> updated_;
+  std::optional<Clock::time_point> looked_at_all_;
+};
+
+}  // namespace pex::cgroup

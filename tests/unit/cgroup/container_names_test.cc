@@ -1,0 +1,173 @@
+#include "cgroup/container_names.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cgroup/description.h"
+#include "support/temp_tree.h"
+#include "unit/cgroup/patterns.h"
+
+namespace pex::cgroup::container_names_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Source = ContainerNames::Source;
+
+const ContainerNames::Clock::time_point kStart{1000s};
+const std::string kWeb(64, 'a');
+const std::string kDatabase(64, 'b');
+
+/// As Docker 28 writes it, shortened.
+std::string docker(const std::string& name, const std::string& image) {
+  return R"({"StreamConfig":{},"State":{"Running":true,"Pid":4711},"ID":")" + kWeb +
+         R"(","Created":"2026-01-02T03:04:05.6Z","Config":{"Hostname":"aaaa","Env":["A=b: {c"],)" +
+         R"("Image":")" + image + R"("},"Image":"sha256:0123","Name":"/)" + name + R"("})";
+}
+
+/// As Podman 4 writes it, shortened.
+std::string storage() {
+  return R"([{"id":")" + kWeb + R"(","names":["web"],"image":"4567","layer":"89ab","metadata":)" +
+         R"("{\"image-name\":\"docker.io/library/nginx:1.25\",\"name\":\"web\"}","created":"x"},)" +
+         R"({"id":")" + kDatabase + R"(","names":["db"],"metadata":"{\"name\":\"db\"}"}])";
+}
+
+ContainerName named(const ContainerNames& names, const std::string& id) {
+  const ContainerName* found = names.find(id);
+  return found == nullptr ? ContainerName{"(none)", ""} : *found;
+}
+
+ContainerNames names_in(const std::string& path) { return {{Source{path}}, 1024}; }
+
+TEST(ContainerNamesTest, AreReadFromFilesOfDocker) {
+  test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx:1.25")}, {"tmp/x", ""}};
+  ContainerNames names = names_in(tree.root());
+
+  EXPECT_TRUE(names.update(kStart).has_changed);
+  EXPECT_EQ(named(names, kWeb), (ContainerName{"web", "nginx:1.25"}));
+  EXPECT_EQ(named(names, kDatabase).container, "(none)");
+  EXPECT_FALSE(names.update(kStart + 2s).has_changed);
+}
+
+TEST(ContainerNamesTest, FollowNewAndRenamedContainersOfDocker) {
+  test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx")}};
+  ContainerNames names = names_in(tree.root());
+  (void)names.update(kStart);
+
+  tree.write(kDatabase + "/hostname", "x");  // its other files come later
+  (void)names.update(kStart + 1s);
+  tree.write(kDatabase + "/config.v2.json", docker("db", "postgres"));
+  tree.write(kWeb + "/config.v2.json", docker("renamed", "nginx"));
+  EXPECT_TRUE(names.update(kStart + 2s).has_changed);
+  EXPECT_EQ(named(names, kDatabase), (ContainerName{"db", "postgres"}));
+  (void)names.update(kStart + 61s);
+  EXPECT_EQ(named(names, kWeb).container, "renamed");
+
+  std::filesystem::remove_all(tree.path(kWeb));
+  EXPECT_TRUE(names.update(kStart + 63s).has_changed);
+  EXPECT_EQ(named(names, kWeb).container, "(none)");
+}
+
+TEST(ContainerNamesTest, AreReadFromTheStorageOfPodman) {
+  const test::TempTree tree{{"overlay-containers/containers.json", storage()}};
+  ContainerNames names = names_in(tree.root());
+  (void)names.update(kStart);
+
+  EXPECT_EQ(named(names, kWeb), (ContainerName{"web", "docker.io/library/nginx:1.25"}));
+  EXPECT_EQ(named(names, kDatabase), (ContainerName{"db", ""}));
+}
+
+TEST(ContainerNamesTest, AreReadFromAFileOfAnOperatorAlsoByShortIds) {
+  test::TempTree tree{{"names.yaml", kWeb.substr(0, 12) +
+                                         ": {container: web, image: nginx:1.25}\n" + kDatabase +
+                                         ": {container: db}\n" + "aaaa: {container: not an id}\n"}};
+  ContainerNames names = names_in(tree.path("names.yaml"));
+  (void)names.update(kStart);
+  EXPECT_EQ(named(names, kWeb), (ContainerName{"web", "nginx:1.25"}));
+  EXPECT_EQ(named(names, kDatabase), (ContainerName{"db", ""}));
+
+  tree.write("names.yaml", "{\"" + kWeb + "\": {\"container\": \"other\"}}");
+  EXPECT_FALSE(names.update(kStart + 900ms).has_changed) << "at most once a second";
+  EXPECT_TRUE(names.update(kStart + 1s).has_changed);
+  EXPECT_EQ(named(names, kWeb), (ContainerName{"other", ""}));
+}
+
+TEST(ContainerNamesTest, AreThoseOfTheFirstSourceThatHasOne) {
+  const test::TempTree tree{
+      {"one", kWeb + ": {container: one}\n"},
+      {"two", kWeb + ": {container: two}\n" + kDatabase + ": {container: db}\n"}};
+  ContainerNames names{{Source{tree.path("one")}, Source{tree.path("two")}}, 1024};
+  (void)names.update(kStart);
+
+  EXPECT_EQ(named(names, kWeb).container, "one");
+  EXPECT_EQ(named(names, kDatabase).container, "db");
+}
+
+TEST(ContainerNamesTest, ThatAreLongerThanALabelMayBeAreLeftOut) {
+  const test::TempTree tree{
+      {"names", kWeb + ": {container: web, image: " + std::string(101, 'i') + "}\n"}};
+  ContainerNames names{{Source{tree.path("names")}}, 100};
+  (void)names.update(kStart);
+
+  EXPECT_EQ(named(names, kWeb), (ContainerName{"web", ""}));
+}
+
+TEST(ContainerNamesTest, WhatCannotBeReadIsReportedUntilItCanAndKnownNamesStay) {
+  test::TempTree tree{{"names", kWeb + ": {container: web}\n"}};
+  ContainerNames names = names_in(tree.path("names"));
+  (void)names.update(kStart);
+  tree.write("names", "{ no YAML");
+
+  EXPECT_TRUE(names.update(kStart + 1s).error);
+  EXPECT_TRUE(names.update(kStart + 2s).error);
+  EXPECT_EQ(named(names, kWeb).container, "web");
+  tree.write("names", kWeb + ": {container: web2}\n");
+  EXPECT_FALSE(names.update(kStart + 3s).error);
+  EXPECT_EQ(named(names, kWeb).container, "web2");
+}
+
+TEST(ContainerNamesTest, ASourceThatIsNotThereIsAnErrorUnlessItIsOptional) {
+  const test::TempTree tree{{"x", ""}};
+  ContainerNames wanted = names_in(tree.path("docker"));
+  ContainerNames optional{{Source{tree.path("docker"), true}}, 1024};
+
+  EXPECT_EQ(wanted.update(kStart).error->code, ENOENT);
+  EXPECT_FALSE(optional.update(kStart).error);
+}
+
+TEST(ContainerNamesTest, AreLabelsOfTheInformationOfAContainerAndStayAfterItsEnd) {
+  test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx:1.25")}};
+  Describer describer{LabelRules{}, {}, names_in(tree.root())};
+  (void)describer.update(kStart);
+  const auto described = describer.describe("/system.slice/docker-" + kWeb + ".scope", nullptr);
+  const auto has = [](const Description& of, const std::string& name, const std::string& value) {
+    return std::find(of.information.begin(), of.information.end(), Label{name, value}) !=
+           of.information.end();
+  };
+
+  EXPECT_TRUE(has(*described, "container", "web"));
+  EXPECT_TRUE(has(*described, "image", "nginx:1.25"));
+  std::filesystem::remove_all(tree.path(kWeb));
+  EXPECT_TRUE(describer.update(kStart + 61s).has_changed);
+  EXPECT_EQ(describer.describe("/system.slice/docker-" + kWeb + ".scope", described), described);
+
+  const std::vector<LabelRules::Setting> set{{"image", *Template::parse("mine", 0)}};
+  Describer with_rule{LabelRules{{{pattern("/**"), set}}}, {}, names_in(tree.root())};
+  tree.write(kWeb + "/config.v2.json", docker("web", "nginx:1.25"));
+  (void)with_rule.update(kStart);
+  const auto by_rule = with_rule.describe("/docker/" + kWeb, nullptr);
+  EXPECT_FALSE(has(*by_rule, "image", "nginx:1.25")) << "a rule sets the label";
+  EXPECT_TRUE(has(*by_rule, "container", "web"));
+
+  const auto of_user = describer.describe(
+      "/user.slice/user-1000.slice/user@1000.service/docker-" + kWeb + ".scope", nullptr);
+  EXPECT_FALSE(has(*of_user, "container", "web")) << "a user chose this name";
+}
+
+}  // namespace
+}  // namespace pex::cgroup::container_names_test
