@@ -248,8 +248,10 @@ Findings check_configuration(const CheckInputs& here) {
     findings.push_back(good(kSubject, left_out(group).attempted));
   }
   for (const Error& warning : plan.warnings) {
+    const bool is_about_fit = !warning.remedy.text().empty();
     add(State::kNote, warning,
-        "values are estimates; a group that is never on the PMU has no series");
+        is_about_fit ? "values are estimates; a group that is never on the PMU has no series"
+                     : "they have no series until then");
   }
   return findings;
 }

@@ -104,14 +104,6 @@ Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset
   return unresolved;
 }
 
-/// "mem-loads", which the core PMUs define themselves.
-Resolved resolve_on_core_pmus(const Machine& machine, const std::string& name, TextOffset at) {
-  std::vector<const Pmu*> knowing = machine.pmus.core_pmus();
-  std::erase_if(knowing, [&](const Pmu* pmu) { return !pmu->events.contains(name); });
-  if (knowing.empty()) return unknown(machine.pmus, name, at);
-  return resolve_on(machine, knowing, PmuEvent{{}, {Term{name, {}, at}}, {}}, at);
-}
-
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const std::string& name = std::get<NamedEvent>(event.kind).name;
   if (const GenericEvent* generic = find_generic_event(name)) {
@@ -123,7 +115,8 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
     return counted_by_core_pmus(machine, {PERF_TYPE_HW_CACHE, cache->config}, metric_word(name),
                                 cache->help);
   }
-  return resolve_on_core_pmus(machine, name, event.at);
+  if (auto resolved = resolve_on_core_pmus(machine, name, event.at)) return *std::move(resolved);
+  return unknown(machine.pmus, name, event.at);
 }
 
 void list_generic(std::uint32_t type, std::string_view kind, std::vector<ListedEvent>& listed) {

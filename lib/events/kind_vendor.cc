@@ -7,11 +7,12 @@
 #include "events/event_table.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
+#include "events/pmu_sum.h"
 #include "events/pmu_terms.h"
 #include "events/vendor_events.h"
 
-// "INST_RETIRED:ANY_P:u": a name of the CPU's vendor, which libpfm4 translates to numbers of the
-// kernel's PMUs.
+// "INST_RETIRED:ANY_P:u": a name of the CPU's vendor, which the core PMU has itself (POWER, s390),
+// or libpfm4 translates to numbers of the kernel's PMUs.
 
 namespace pex::events {
 namespace {
@@ -157,6 +158,7 @@ Remedy remedy_for(const VendorEvent& event, const Error& error) {
 
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& vendor = std::get<VendorEvent>(event.kind);
+  if (auto named = resolve_on_core_pmus(machine, vendor.name, event.at)) return *std::move(named);
   const auto encodings = encode_vendor_event(vendor.name);
   if (!encodings) {
     const Error& error = encodings.error();

@@ -132,11 +132,17 @@ std::map<std::string, FormatField> read_formats(Files& files, const std::string&
   return formats;
 }
 
+/// arch/s390/kernel/perf_cpum_cf.c: it has a type of its own and no list of CPUs. Other core PMUs
+/// without a list are registered as PERF_TYPE_RAW: "cpu", and "arc_pct" of ARC.
+constexpr std::string_view kS390CorePmu = "cpum_cf";
+
 /// A malformed list leaves the PMU without CPUs; opening its events then fails in read_pmu_cpus.
 void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
   const std::optional<std::string> cpus = files.value_in(folder + "/cpus");
   const std::optional<std::string> cpumask = files.value_in(folder + "/cpumask");
-  if (pmu.name == "cpu" || cpus) {
+  const bool counts_generic_events =
+      pmu.name == "cpu" || pmu.name == kS390CorePmu || (pmu.type == PERF_TYPE_RAW && !cpumask);
+  if (cpus || counts_generic_events) {
     pmu.kind = PmuKind::kCore;
   } else if (cpumask) {
     pmu.kind = PmuKind::kUncore;

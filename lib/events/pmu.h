@@ -24,7 +24,7 @@ struct PmuNamedEvent {
 };
 
 enum class PmuKind {
-  kCore,  ///< of a CPU: "cpu", or one of several with a file `cpus`
+  kCore,  ///< of a CPU: one that counts the generic hardware events, whatever it is called
   /// Read on the CPUs of the file `cpumask`: every PMU that has one. Mostly for a part of the
   /// package, but also for a core, as with cstate_core, whose mask names a CPU of each core, and
   /// arm_spe, whose mask names every CPU that has it.

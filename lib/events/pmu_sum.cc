@@ -182,4 +182,12 @@ Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
   return resolutions;
 }
 
+std::optional<Resolved> resolve_on_core_pmus(const Machine& machine, const std::string& name,
+                                             TextOffset at) {
+  std::vector<const Pmu*> knowing = machine.pmus.core_pmus();
+  std::erase_if(knowing, [&](const Pmu* pmu) { return !pmu->events.contains(name); });
+  if (knowing.empty()) return {};
+  return resolve_on(machine, knowing, PmuEvent{{}, {Term{name, {}, at}}, {}}, at);
+}
+
 }  // namespace pex::events

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,5 +17,10 @@ std::string_view family_of(const Pmu& pmu);
 /// one family to one event.
 Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
                     const PmuEvent& event, TextOffset at);
+
+/// "mem-loads", "PM_LD_MISS_L1": an event that core PMUs define themselves, on those that do;
+/// nothing if none does.
+std::optional<Resolved> resolve_on_core_pmus(const Machine& machine, const std::string& name,
+                                             TextOffset at);
 
 }  // namespace pex::events

@@ -35,6 +35,9 @@ Remedy known_by(const Pmu& pmu, const std::string& word) {
   std::vector<std::string> known(kConfigWords.begin(), kConfigWords.end());
   known.insert(known.end(), formats.begin(), formats.end());
   for (const auto& [name, event] : pmu.events) known.push_back(name);
+  if (word.find('.') != word.npos && pmu.kind != PmuKind::kOther) {
+    return "write a name of the vendor without the PMU: '" + word + "'";
+  }
   return did_you_mean(word, known,
                       formats.empty() ? "it accepts 'config'" : "its terms are " + join(formats));
 }
@@ -58,12 +61,14 @@ bool is_given(const NamedAmong& named, const std::string& term) {
   });
 }
 
-/// Parses one "term=text" in sysfs: a number, or '?' for a value that the user must give.
+/// Parses one "term=text" in sysfs: a number, or for a value that the user must give '?', or, on
+/// POWER, a word such as "sibling_guest_id" (arch/powerpc/perf/hv-24x7.c).
 Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::string& term,
                                            std::string_view text) {
+  const Remedy remedy = "write '" + named.event.name + "," + term + "=NUMBER'";
   if (text == "?") {
     return invalid(named.event.at, named.what() + " leaves '" + term + "' for you to choose",
-                   "write '" + named.event.name + "," + term + "=NUMBER'");
+                   remedy);
   }
   const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   const auto number = is_hexadecimal ? parse_number(text.substr(2), 16) : parse_number(text, 10);
@@ -71,7 +76,7 @@ Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::s
   return unavailable(named.event.at, EINVAL,
                      named.what() + " has the value '" + std::string(text) + "' for '" + term +
                          "', which is not a number",
-                     "write its terms instead of its name");
+                     remedy);
 }
 
 /// The terms of the event, except those for which the user gives a value.

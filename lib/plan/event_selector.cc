@@ -1,6 +1,7 @@
 #include "plan/event_selector.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -235,6 +236,14 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
   if (!entry.is_complete) return;  // the rules concern all its keys
   for (events::EventSpec& spec : *specs) {
     const std::vector<Error> errors = check(entry, spec, group.group);
+    const bool is_counted_already = std::any_of(
+        errors.begin(), errors.end(), [](const Error& error) { return error.code == EEXIST; });
+    if (is_counted_already) {
+      events::Unresolved why;
+      why.error = Error{0, errors.front().attempted, errors.front().remedy};
+      add_unknown(entry, event, why, group);
+      continue;
+    }
     for (const Error& error : errors) add_error(entry.at, error.attempted, error.remedy);
     if (!errors.empty()) continue;
     EventAvailability availability{name_with_pmu(spec.identity), group.group.name,
@@ -283,7 +292,7 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
   for (const auto& [scope, is_counted] :
        {std::pair{Scope::kCpu, group.cpu_scope}, {Scope::kCgroup, group.cgroup_scope}}) {
     if (!is_counted) continue;
-    const Result<> claimed = claims_.claim(scope, identity, entry.at);
+    const Result<> claimed = claims_.claim(scope, identity, entry.at, entry.name.has_value());
     if (!claimed) errors.push_back(claimed.error());
   }
   return errors;

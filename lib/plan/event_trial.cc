@@ -121,6 +121,10 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   }
   for (const events::EventInstance& instance : instances) {
     if (is_left_out(instance)) continue;
+    if (machine_.is_waiting(instance.pmu)) {
+      trial.tried_in_cgroup = false;
+      continue;
+    }
     const perf::CounterSpec counter{event.identity.name, instance.attributes};
     const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;

@@ -1,9 +1,9 @@
 #include "plan/group_fitter.h"
 
 #include <algorithm>
-#include <iterator>
 #include <cerrno>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -301,6 +301,8 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   if (mode.pinned) return fitted ? in_force->pieces : try_pinned(part, is_assumed);
 
   const Pieces whole = {{part.counters.size(), true}};
+  is_assumed = machine_.is_waiting(part.pmu);
+  if (is_assumed) return whole;
   const perf::Place place = place_of(part);
   const perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
@@ -323,6 +325,8 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
 /// scope cgroup it takes its counters a second time.
 Result<Pieces> GroupFitter::try_pinned(const Part& part, bool& is_assumed) {
+  is_assumed = machine_.is_waiting(part.pmu);
+  if (is_assumed) return Pieces{{part.counters.size(), true}};
   const config::Group& group = part.group.group;
   const int copies = group.cpu_scope && group.cgroup_scope ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {

@@ -41,6 +41,11 @@ struct Machine {
     return {probe_cpus.of(pmu, left_out_too), -1, {}};
   }
 
+  /// See ProbeCpus. A task may run on any CPU.
+  bool is_waiting(const std::string& pmu) const {
+    return !counts_tasks && probe_cpus.is_waiting(pmu);
+  }
+
   const events::PmuCatalogue& pmus() const { return resolver.pmus(); }
 
   /// Of cgroups and tasks. Else task-clock is counted where a clock is needed.

@@ -56,6 +56,24 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
   return warnings;
 }
 
+/// PMUs of which no CPU is online.
+std::vector<Error> waiting_pmus(const collect::CountingPlan& plan, const Machine& machine) {
+  std::set<std::string> waiting;
+  for (const collect::ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
+    for (const collect::GroupPlan& group : scope->groups) {
+      if (machine.is_waiting(group.pmu)) waiting.insert(group.pmu);
+    }
+  }
+  std::vector<Error> warnings;
+  for (const std::string& pmu : waiting) {
+    warnings.push_back({0,
+                        "the events of PMU '" + pmu +
+                            "' wait: none of its CPUs is online; they are counted when one is",
+                        {}});
+  }
+  return warnings;
+}
+
 collect::CgroupEvidence evidence_of_cgroups(config::EvidenceOfCgroups configured) {
   switch (configured) {
     case config::EvidenceOfCgroups::kEach:
@@ -164,6 +182,9 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   }
   Plan plan;
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
+  for (Error& warning : waiting_pmus(plan.counting, machine)) {
+    fitted.warnings.push_back(std::move(warning));
+  }
   if (publishes_no_cgroups(config.cgroups, plan.counting)) {
     fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
                                "add 'sums' to cgroups, or remove 'series: none'"});

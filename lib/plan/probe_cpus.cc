@@ -29,6 +29,13 @@ int ProbeCpus::of(const std::string& pmu, const std::vector<int>& left_out_too) 
   return online_.front();
 }
 
+bool ProbeCpus::is_waiting(const std::string& pmu) const {
+  if (pmu.empty() || resolver_.pmus().find(pmu) == nullptr) return false;
+  const std::vector<int> cpus = cpus_of(pmu);
+  return std::none_of(cpus.begin(), cpus.end(),
+                      [&](int cpu) { return has(online_, cpu) || has(left_out_, cpu); });
+}
+
 bool ProbeCpus::leave_out(const std::string& pmu, const std::vector<int>& left_out_too) const {
   const std::vector<int> cpus = cpus_of(pmu);
   return !cpus.empty() && std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {

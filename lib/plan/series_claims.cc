@@ -1,6 +1,7 @@
 #include "plan/series_claims.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <string_view>
 
@@ -51,19 +52,22 @@ std::string place_of(const yaml::Position& at) {
 
 /// Two events of one family with the same labels would be two samples of one series.
 Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
-                             const yaml::Position& at) {
+                             const yaml::Position& at, bool is_named) {
   const std::string family = exposition::family_name(scope, event);
   if (is_own(family)) {
     return Error{
         0, "'" + event.name + "' would be a second " + family + "; the first is the exporter's",
         "give it another name"};
   }
-  const auto [first, is_new] = series_.try_emplace({family, event.labels}, at);
+  const auto [place, is_new] =
+      series_.try_emplace({family, event.labels}, First{at, event.name, is_named});
   if (!is_new) {
-    return Error{0,
-                 "'" + event.name + "' would be a second " + family + "; the first is " +
-                     place_of(first->second),
-                 "count it in one group only, or give it a name"};
+    const First& first = place->second;
+    const bool is_of_machine = !is_named && !first.is_named && event.name != first.event;
+    return Error{
+        is_of_machine ? EEXIST : 0,
+        "'" + event.name + "' would be a second " + family + "; the first is " + place_of(first.at),
+        "count it in one group only, or give it a name"};
   }
   return claim_family(scope, event, family, at);
 }

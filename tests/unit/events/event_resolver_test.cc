@@ -473,6 +473,64 @@ TEST(EventResolverTest, PointsAtTheEventAmongOthers) {
   EXPECT_EQ(name.error().at.characters, 32U);
 }
 
+/// IBM's machines: names in capitals, which the core PMU has itself.
+test::TempTree ibm(const std::string& pmu, const std::string& type) {
+  const std::string folder = "sys/bus/event_source/devices/" + pmu;
+  return {{folder + "/type", type + "\n"},
+          {folder + "/format/event", "config:0-63\n"},
+          {folder + "/events/L1D_PENALTY_CYCLES", "event=0x5\n"},
+          {"sys/bus/event_source/devices/hv_24x7/type", "20\n"},
+          {"sys/bus/event_source/devices/hv_24x7/format/core", "config:0-7\n"},
+          {"sys/bus/event_source/devices/hv_24x7/format/lpar", "config:8-15\n"},
+          {"sys/bus/event_source/devices/hv_24x7/events/OS", "core=?,lpar=sibling_guest_id\n"}};
+}
+
+TEST(EventResolverTest, TakesANameInCapitalsForAnEventOfTheCorePmuIfThatHasIt) {
+  for (const auto& [pmu, type] : {std::pair{"cpu", "4"}, {"cpum_cf", "8"}, {"arc_pct", "4"}}) {
+    const test::TempTree tree = ibm(pmu, type);
+    const Resolved event = resolve(resolver_below(tree.root()), "L1D_PENALTY_CYCLES:u");
+
+    ASSERT_TRUE(event) << pmu;
+    EXPECT_EQ(event->front().identity.metric, "l1d_penalty_cycles_user");
+    EXPECT_EQ(event->front().instances.front().attributes.type, std::stoul(type));
+    EXPECT_EQ(event->front().instances.front().attributes.config, 5U);
+  }
+}
+
+TEST(EventResolverTest, AWordInPlaceOfANumberIsForTheOperatorToChooseAndTheRemedySaysHow) {
+  const test::TempTree tree = ibm("cpu", "4");
+  const EventResolver resolver = resolver_below(tree.root());
+  const Resolved without = resolve(resolver, "hv_24x7/OS,core=1/");
+
+  ASSERT_FALSE(without);
+  EXPECT_FALSE(without.error().on_every_machine);
+  EXPECT_EQ(without.error().error.remedy.text(), "write 'OS,lpar=NUMBER'");
+  EXPECT_TRUE(resolve(resolver, "hv_24x7/OS,core=1,lpar=2/"));
+}
+
+TEST(EventResolverTest, ANameOfTheVendorInsideOfAPmuHasARemedy) {
+  const Resolved inside = resolve(resolver_of("intel_hybrid"), "cpu_core/INST_RETIRED.ANY/");
+
+  ASSERT_FALSE(inside);
+  EXPECT_EQ(inside.error().error.remedy.text(),
+            "write a name of the vendor without the PMU: 'INST_RETIRED.ANY'");
+}
+
+TEST(EventResolverTest, EnergyOfACoreIsADomainOfEnergy) {
+  const test::TempTree tree{
+      {"sys/bus/event_source/devices/power_core/type", "20\n"},
+      {"sys/bus/event_source/devices/power_core/cpumask", "0\n"},
+      {"sys/bus/event_source/devices/power_core/format/event", "config:0-7\n"},
+      {"sys/bus/event_source/devices/power_core/events/energy-core", "event=0x1\n"},
+      {"sys/bus/event_source/devices/power_core/events/energy-core.unit", "Joules\n"},
+      {"sys/bus/event_source/devices/power_core/events/energy-core.scale", "2.3e-10\n"}};
+  const Resolved event = resolve(resolver_below(tree.root()), "power_core/energy-core/");
+
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->front().identity.metric, "energy");
+  EXPECT_EQ(event->front().identity.labels.front().second, "core");
+}
+
 TEST(EventResolverTest, KeepsAUnitThatIsNoBaseUnitInTheName) {
   const test::TempTree tree{
       {"sys/bus/event_source/devices/meter/type", "20\n"},

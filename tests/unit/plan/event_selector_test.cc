@@ -13,6 +13,7 @@
 #include "support/file_shortage.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
 
 namespace pex::plan {
 namespace {
@@ -455,6 +456,47 @@ TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAnErrorThatNamesBothLines) {
                           "Remedy: count it in one group only, or give it a name"));
 }
 
+TEST(EventSelectorTest, TwoSpellingsOfOneEventOfThisMachineAreNoErrorAndTheSecondIsLeftOut) {
+  const auto twice = plan_on("intel_client",
+                             "  - {name: core, events: [mem-loads], scope: cpu}\n"
+                             "  - {name: more, events: [cpu/mem-loads/, branches], scope: cpu}");
+
+  ASSERT_THAT(errors_of(twice), IsEmpty());
+  EXPECT_EQ(twice.counting.cpu.columns.size(), 2U);
+  EXPECT_THAT(left_out_lines(twice), ElementsAre(HasSubstr("the first is groups[0].events[0]")));
+}
+
+/// A kernel refuses the events of a PMU on other CPUs.
+TEST(EventSelectorTest, EventsOfAPmuWithoutAnOnlineCpuWaitAndAreReported) {
+  const test::TempTree tree{{"sys/devices/system/cpu/online", "0-1\n"},
+                            {"sys/bus/event_source/devices/cpu_core/type", "4\n"},
+                            {"sys/bus/event_source/devices/cpu_core/cpus", "0-1\n"},
+                            {"sys/bus/event_source/devices/cpu_atom/type", "10\n"},
+                            {"sys/bus/event_source/devices/cpu_atom/cpus", "\n"},
+                            {"sys/bus/event_source/devices/cpu_atom/format/event", "config:0-7\n"},
+                            {"sys/bus/event_source/devices/imc_0/type", "20\n"},
+                            {"sys/bus/event_source/devices/imc_0/cpumask", "3\n"},
+                            {"sys/bus/event_source/devices/imc_0/format/event", "config:0-7\n"}};
+  test::ScriptedKernel kernel{tree.root()};
+  kernel.refuse("cpu_atom/event=0x1/", ENOENT);
+  kernel.refuse("imc/event=0x2/", ENODEV);
+  const config::Loaded loaded = config::load_text(
+      "groups:\n"
+      "  - {name: atom, events: [cpu_atom/event=1/], scope: cpu}\n"
+      "  - {name: imc, events: [imc/event=2/], scope: cpu, pinned: true}\n",
+      "c.yaml");
+  const auto plan = test::plan_of(
+      loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
+
+  ASSERT_THAT(errors_of(plan), IsEmpty());
+  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+              ElementsAre(StartsWith("atom on cpu_atom:"), StartsWith("imc on imc_0:")));
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  std::vector<std::string> warnings;
+  for (const Error& warning : plan.warnings) warnings.push_back(warning.attempted);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("PMU 'cpu_atom' wait"), HasSubstr("'imc_0' wait")));
+}
+
 TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAnErrorInEachScope) {
   struct Row {
     const char* one;
@@ -510,7 +552,8 @@ TEST(EventSelectorTest, KnowsWhichEventsAreOneSeries) {
                                                "], scope: cpu}\n  - {name: b, events: [" +
                                                row.other + "], scope: cpu}");
 
-    EXPECT_EQ(plan.errors.size(), row.is_one_series ? 1U : 0U) << row.one << " and " << row.other;
+    const std::size_t said = plan.errors.empty() ? left_out_lines(plan).size() : plan.errors.size();
+    EXPECT_EQ(said, row.is_one_series ? 1U : 0U) << row.one << " and " << row.other;
   }
 }
 
