@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -85,6 +86,16 @@ void print_uncounted(const cgroup::Hierarchy& hierarchy, const collect::TargetSe
   }
 }
 
+bool is_name(const std::string& written) { return written.find('/') == written.npos; }
+
+/// All cgroups, if a name without a path is among these, as systemctl takes it: "nginx.service".
+std::vector<std::string> inventory_for(const std::vector<std::string>& written,
+                                       const std::string& mount) {
+  const bool has_name = std::any_of(written.begin(), written.end(), is_name);
+  return has_name && !mount.empty() ? cgroup::take_inventory(mount).cgroups
+                                    : std::vector<std::string>{};
+}
+
 struct Printed {
   bool are_there = true;    ///< all that were asked for
   std::size_t of_tree = 0;  ///< lines for --all
@@ -99,7 +110,15 @@ Printed print(const Options& options, const CgroupExplanation& explanation,
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
     const std::string mount = hierarchy ? hierarchy->mount : std::string{};
-    for (const std::string& path : options.cgroup_paths) paths.insert(path_below(mount, path));
+    const std::vector<std::string> all = inventory_for(options.cgroup_paths, mount);
+    for (const std::string& written : options.cgroup_paths) {
+      const std::size_t before = paths.size();
+      std::copy_if(all.begin(), all.end(), std::inserter(paths, paths.end()),
+                   [&](const std::string& path) {
+                     return is_name(written) && path.ends_with("/" + written);
+                   });
+      if (paths.size() == before) paths.insert(path_below(mount, written));
+    }
     return {.are_there = print_each(paths, explanation)};
   }
   if (!is_all) {

@@ -173,6 +173,24 @@ void read_config(const yaml::Node& root, const std::string& file, Loaded& loaded
   check_duty_cycles(loaded.config, loaded.diagnostics);
 }
 
+/// A key that another map has: "interval" at the top belongs into "collection".
+void name_their_maps(yaml::Diagnostics& diagnostics) {
+  const std::vector<yaml::KeyReference> keys = configuration_keys();
+  diagnostics.revise([&](yaml::Diagnostic& error) {
+    if (error.message != yaml::kUnknownKey || !error.remedy.text().starts_with(yaml::kKeysHere)) {
+      return;
+    }
+    const std::string& path = error.position.key;
+    const std::string name = path.substr(path.rfind('.') + 1);
+    std::string maps;
+    for (const yaml::KeyReference& key : keys) {
+      if (key.name != name || key.map.empty()) continue;
+      maps += (maps.empty() ? "'" : " or '") + key.map + "'";
+    }
+    if (!maps.empty()) error.remedy = "it is a key of " + maps + ": write it there";
+  });
+}
+
 constexpr yaml::FileKind kFile = {"configuration", ProgramTerm::kConfigFile};
 
 }  // namespace
@@ -188,6 +206,7 @@ Loaded load_text(std::string_view text, const std::string& name) {
   loaded.config.is_default = text == kDefaultConfig;
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
   if (root) read_config(*root, name, loaded);
+  if (loaded.diagnostics.has_errors()) name_their_maps(loaded.diagnostics);
   return loaded;
 }
 

@@ -59,7 +59,9 @@ std::vector<OpenRemedy> make_remedies() {
       {EPERM, kProbe, "kernel lockdown, a security module or a seccomp filter forbids probes",
        "see the file lockdown of securityfs, and allow perf_event_open in the filter"},
       {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
-       "allow perf_event_open in the filter of the container or the unit"},
+       "grant CAP_PERFMON to " + ProgramTerm::kService +
+           " (--cap-add=PERFMON), with which filters of container engines allow the call; or allow "
+           "perf_event_open in the filter of the container or the unit"},
       {ENOSYS, kAny,
        "a seccomp filter hides perf_event_open, or the kernel has no CONFIG_PERF_EVENTS",
        "allow perf_event_open in the filter, or use a kernel with CONFIG_PERF_EVENTS"},
@@ -79,7 +81,8 @@ std::vector<OpenRemedy> make_remedies() {
        "count it with the modifier H (exclude_guest) or without modifiers"},
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
       {EINVAL, kFiltered, "the kernel cannot parse the filter",
-       "use fields that the tracepoint's file 'format' in tracefs lists"},
+       "use fields that the tracepoint's file 'format' in tracefs lists, and compare them by ==, "
+       "!=, <, >, & or ~"},
       {EINVAL, kKernelBreakpoint, "the kernel has no breakpoints of its own in user mode only",
        "remove the modifier u (exclude_kernel)"},
       {EINVAL, kBreakpoint, "the CPU has no such breakpoint",

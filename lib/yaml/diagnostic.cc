@@ -57,6 +57,10 @@ void Diagnostics::add(Diagnostic diagnostic) {
   }
 }
 
+void Diagnostics::revise(const std::function<void(Diagnostic&)>& change) {
+  for (Diagnostic& error : errors_.kept) change(error);
+}
+
 void Diagnostics::add_all(std::vector<Diagnostic> diagnostics) {
   for (Diagnostic& each : diagnostics) add(std::move(each));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class Diagnostics {
 
   void add(Diagnostic diagnostic);
   void add_all(std::vector<Diagnostic> diagnostics);
+
+  /// Calls `change` for each error that is kept.
+  void revise(const std::function<void(Diagnostic&)>& change);
 
   bool has_errors() const { return error_count() > 0; }
   std::size_t error_count() const { return errors_.kept.size() + errors_.others; }

@@ -23,7 +23,7 @@ std::string below(const std::string& path, std::string_view key) {
 }
 
 std::string known_keys(const std::vector<std::string>& known) {
-  return "the keys here are: " + join(known);
+  return std::string(kKeysHere) + join(known);
 }
 
 /// The remedy for an unknown key that resembles no other one.
@@ -185,10 +185,10 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
     if (is_known && duplicates.add(key.text, here)) {
       found.known.emplace_back(key.text, inner(value, here.at().key));
     } else if (const auto meant = nearest(key.text, known); !is_known && meant) {
-      here.refuse("unknown key", fmt::format("did you mean '{}'?", *meant));
+      here.refuse(std::string(kUnknownKey), fmt::format("did you mean '{}'?", *meant));
       found.misspelled.push_back(*meant);
     } else if (!is_known) {
-      here.refuse("unknown key", remedy_for(key, value, known));
+      here.refuse(std::string(kUnknownKey), remedy_for(key, value, known));
     }
   }
   return found;

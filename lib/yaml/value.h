@@ -20,6 +20,11 @@ struct Expected {
   std::string_view remedy;  ///< "write a duration from 100ms to 1h"
 };
 
+/// The message about a key that its map does not have, and how its remedy begins if no key there is
+/// spelled like it.
+inline constexpr std::string_view kUnknownKey = "unknown key";
+inline constexpr std::string_view kKeysHere = "the keys here are: ";
+
 /// One value of the file, and the path of keys that leads to it. Every read is strict: it returns
 /// what was written in the one accepted form, or adds an error and returns nothing.
 class Value {

@@ -786,6 +786,13 @@ cgroups:
                 self.assertIn("not selected  /c (no pattern", done.stdout)
                 self.assertNotIn("a.service", done.stdout)
 
+    def test_a_unit_is_found_by_its_name(self):
+        done = self.run_command("e.service", "/c")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split()[:2] for line in done.stdout.splitlines() if " /" in line],
+                         [["not", "selected"], ["counted", "/d.slice/e.service"]])
+
     def test_a_path_that_is_not_there_fails_and_the_others_are_shown(self):
         done = self.run_command("/a.service", "/x.service")
 

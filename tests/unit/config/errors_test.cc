@@ -148,6 +148,11 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:14: collection.intervall: unknown key. Remedy: did you mean 'interval'?"},
     {"AnUnknownKey", kOneGroup + "collection: {period: 1s}\n",
      "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval, max_age"},
+    {"AKeyOfAnotherMap", kOneGroup + "interval: 1s\n",
+     "c.yaml:2:1: interval: unknown key. Remedy: it is a key of 'collection': write it there"},
+    {"AKeyOfOneOfTwoOtherMaps", kOneGroup + "max: 5\n",
+     "c.yaml:2:1: max: unknown key. Remedy: it is a key of 'cgroups' or 'cgroups.sums[]': write it "
+     "there"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
      "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
