@@ -1,6 +1,8 @@
 #include "collect/snapshot.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 namespace pex::collect {
 namespace {
@@ -63,15 +65,24 @@ bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tabl
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
 
 std::vector<std::chrono::nanoseconds> counted_times(const Snapshot& snapshot) {
-  std::vector<std::chrono::nanoseconds> most(snapshot.targets->cgroups.size());
-  for (const GroupTable& table : snapshot.cgroup) {
-    std::vector<std::chrono::nanoseconds> of_group(most.size());
+  using Times = std::vector<std::chrono::nanoseconds>;
+  const Times none(snapshot.targets->cgroups.size());
+  std::map<std::string_view, Times> by_pmu;  // "": counted on all CPUs
+  for (std::size_t group = 0; group < snapshot.cgroup.size(); ++group) {
+    Times of_group = none;
     for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
-      of_group[snapshot.cgroup_rows[row].target] += table.rows[row].times.enabled;
+      of_group[snapshot.cgroup_rows[row].target] += snapshot.cgroup[group].rows[row].times.enabled;
     }
-    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], of_group[i]);
+    Times& most = by_pmu.try_emplace(snapshot.plan->cgroup.groups[group].pmu, none).first->second;
+    for (std::size_t i = 0; i < none.size(); ++i) most[i] = std::max(most[i], of_group[i]);
   }
-  return most;
+  Times sum = none;
+  for (const auto& [pmu, times] : by_pmu) {
+    for (std::size_t i = 0; i < none.size() && !pmu.empty(); ++i) sum[i] += times[i];
+  }
+  const Times& everywhere = by_pmu.try_emplace("", none).first->second;
+  for (std::size_t i = 0; i < none.size(); ++i) sum[i] = std::max(sum[i], everywhere[i]);
+  return sum;
 }
 
 std::size_t count_series(const Snapshot& snapshot) {

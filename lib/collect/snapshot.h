@@ -153,7 +153,8 @@ inline std::optional<EventTotal> value_of(const PublishedEvent& column,
 /// Whether a column has evidence in addition to its value. `tables` are those of its scope.
 bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tables);
 
-/// CPU time of each target, as its counters know it: the enabled time of the group that has most.
+/// CPU time of each target, as its counters know it: the enabled time of the group that has most; of
+/// groups of one kind of core each, the sum over these.
 std::vector<std::chrono::nanoseconds> counted_times(const Snapshot& snapshot);
 
 /// Series of the snapshot.

@@ -56,10 +56,14 @@ std::optional<Time> UncountedUse::read(const std::string& path) {
 Time UncountedUse::growth_of(const Counted& cgroup) {
   const auto [at, is_new] = known_.try_emplace(cgroup.path);
   Known& known = at->second;
-  if (cgroup.state == Counted::State::kIdle && known.used) return {};
+  const std::optional<Time> counted_before = std::exchange(known.counted, cgroup.counted);
+  const Time counted =
+      std::max(cgroup.counted.value_or(Time{}) - counted_before.value_or(Time{}), {});
+  const bool has_rested =
+      cgroup.state == Counted::State::kIdle || (cgroup.counted && cgroup.counted == counted_before);
+  if (has_rested && known.used) return {};
   const std::optional<Time> used =
       cgroup.state == Counted::State::kEnded ? std::nullopt : read(cgroup.path);
-  const Time counted = std::max(cgroup.counted - std::exchange(known.counted, cgroup.counted), {});
   const std::optional<Time> before = std::exchange(known.used, used);
   return used && before && *used >= *before ? *used - *before : counted;
 }

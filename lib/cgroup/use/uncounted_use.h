@@ -32,7 +32,9 @@ class UncountedUse {
   struct Counted {
     enum class State { kBusy, kIdle, kEnded };
     std::string path;
-    Time counted{};  ///< CPU time since the first reading of its counters, as these know it
+    /// CPU time since the first reading of its counters, as these know it: one that did nothing is
+    /// not read. Nothing: there are no counters.
+    std::optional<Time> counted = {};
     State state = State::kBusy;
   };
 
@@ -72,7 +74,7 @@ class UncountedUse {
  private:
   struct Known {
     std::optional<Time> used;
-    Time counted{};
+    std::optional<Time> counted;
   };
   struct Node {
     std::string path;

@@ -144,6 +144,17 @@ TEST(UncountedUseTest, DoesNotReadAnIdleCgroupAndKnowsWhatItDidWhenItWakes) {
   EXPECT_EQ(machine.update({{"/a"}})->total, 0ns);
 }
 
+TEST(UncountedUseTest, DoesNotReadACgroupWhoseCountersHaveStoodStill) {
+  Machine machine{std::vector<std::string>{"/a"}};
+  (void)machine.update({{"/a", 5s}});
+  const std::size_t before = machine.reads;
+  (void)machine.update({{"/a", 5s}});
+  EXPECT_EQ(machine.reads - before, 1) << "the root";
+  machine.run("/a", 1s);
+
+  EXPECT_EQ(machine.update({{"/a", 5900ms}})->total, 0ns);
+}
+
 TEST(UncountedUseTest, NeverFallsWhereTheTimeOfTheRootIsBehind) {
   Machine machine{std::vector<std::string>{"/a", "/b"}};
   (void)machine.update({{"/a"}});

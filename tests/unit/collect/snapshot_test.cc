@@ -819,5 +819,29 @@ TEST(SeriesTest, OfEvidenceThatIsNotPlannedArePublishedOnlyWhereThereIsRoom) {
   EXPECT_EQ(count_series(snapshot), kSeries - 3);
 }
 
+TEST(CountedTimesTest, AreThoseOfTheGroupWithMostAndOfGroupsOfEachKindOfCoreTheirSum) {
+  Snapshot snapshot;
+  auto plan = std::make_shared<CountingPlan>();
+  plan->cgroup = test::scope_plan({{"soft", {"page-faults"}},
+                                   {"big", {"cycles"}},
+                                   {"more", {"branches"}},
+                                   {"little", {"cycles"}}});
+  plan->cgroup.groups[1].pmu = plan->cgroup.groups[2].pmu = "cpu_core";
+  plan->cgroup.groups[3].pmu = "cpu_atom";
+  snapshot.plan = plan;
+  auto targets = std::make_shared<TargetSet>();
+  targets->cgroups.resize(2);
+  snapshot.targets = targets;
+  snapshot.cgroup_rows = {{0, {}}, {1, 0}, {1, 1}};  // the second one by CPU
+  const std::vector<std::vector<milliseconds>> enabled = {
+      {1ms, 50ms, 60ms}, {5ms, 10ms, 0ms}, {4ms, 0ms, 0ms}, {7ms, 0ms, 20ms}};
+  for (const std::vector<milliseconds>& of_group : enabled) {
+    GroupTable& group = snapshot.cgroup.emplace_back();
+    for (const milliseconds each : of_group) group.rows.emplace_back().times.enabled = each;
+  }
+
+  EXPECT_EQ(counted_times(snapshot), (std::vector<std::chrono::nanoseconds>{12ms, 110ms}));
+}
+
 }  // namespace
 }  // namespace pex::collect
