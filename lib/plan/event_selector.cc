@@ -317,6 +317,10 @@ std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
         trial.refused.swap(trial.refused_in_cgroup);
       }
       candidate.availability.tried_in_cgroup = trial.tried_in_cgroup;
+      candidate.availability.is_without_guests = trial.is_without_guests;
+      for (events::EventInstance& instance : candidate.spec->instances) {
+        instance.attributes.exclude_guest |= trial.is_without_guests;
+      }
       candidate.refused_in_cgroup = std::move(trial.refused_in_cgroup);
       const bool has_lost_a_right = trial.refused && is_about_rights(trial.refused->code) &&
                                     is_in_force(candidate.availability);

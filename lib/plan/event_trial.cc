@@ -52,6 +52,12 @@ bool is_cpu_clock(const events::EventInstance& instance) {
   return instance.attributes.type == clock.type && instance.attributes.config == clock.config;
 }
 
+bool may_be_about_guests(const events::PmuCatalogue& pmus, const perf::EventAttributes& event,
+                         int code) {
+  return (code == EOPNOTSUPP || code == EINVAL) && !event.exclude_guest && !event.exclude_host &&
+         !pmus.always_counts(event.type);
+}
+
 Error stands_still() {
   return Error{0, "this kernel does not count it for cgroups and tasks",
                "count task-clock, or run " + std::string(host::kDeadCpuClock.fixed_in)};
@@ -125,10 +131,19 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
       trial.tried_in_cgroup = false;
       continue;
     }
-    const perf::CounterSpec counter{event.identity.name, instance.attributes};
+    perf::CounterSpec counter{event.identity.name, instance.attributes};
+    counter.attributes.exclude_guest |= trial.is_without_guests;
     const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;
     try_at(place, counter, group, trial, leader);
+    if (trial.refused &&
+        may_be_about_guests(machine_.pmus(), counter.attributes, trial.refused->code)) {
+      counter.attributes.exclude_guest = true;
+      if (try_event(machine_.kernel, counter, place)) {
+        trial.refused.reset();
+        trial.is_without_guests = true;
+      }
+    }
     if (trial.refused) return trial;
     if (trial.tried_in_cgroup && !trial.refused_in_cgroup) {
       try_in_cgroup(counter, place.cpu, leader ? &*leader : nullptr, trial);

@@ -30,6 +30,9 @@ struct EventTrial {
   std::optional<Error> refused;  ///< on whole CPUs, which are tried first; or in tasks
   bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted there
   std::optional<Error> refused_in_cgroup;
+  /// The kernel counts it with exclude_guest only: the PMU is given to virtual machines while they
+  /// run (Linux 7.0, mediated vPMU), or does not distinguish guests (some of Arm's and AMD's).
+  bool is_without_guests = false;
 };
 
 /// Tries the events of a group before they are counted: each alone, or after the event of the group

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "exposition/metric_names.h"
 #include "plan/event_selector.h"
 #include "plan/reference_selector.h"
@@ -54,6 +56,19 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
                     "the CPU does not count cycles or the events are not counted by CPUs"});
   }
   return warnings;
+}
+
+/// Events that are counted with exclude_guest, though nobody has written it.
+std::vector<Error> without_guests(std::span<const EventAvailability> events) {
+  std::set<std::string> names;
+  for (const EventAvailability& event : events) {
+    if (event.available && event.is_without_guests) names.insert(event.event);
+  }
+  if (names.empty()) return {};
+  return {{0,
+           "this kernel counts " + join(names) +
+               " with exclude_guest only: what virtual machines do is not counted",
+           {}}};
 }
 
 /// PMUs of which no CPU is online.
@@ -182,6 +197,9 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   }
   Plan plan;
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
+  for (Error& warning : without_guests(selected.events)) {
+    fitted.warnings.push_back(std::move(warning));
+  }
   for (Error& warning : waiting_pmus(plan.counting, machine)) {
     fitted.warnings.push_back(std::move(warning));
   }

@@ -123,6 +123,9 @@ int ScriptedKernel::refusal_of(const perf::CounterRequest& request,
   if (request.cgroup_fd >= 0) {
     if (const int code = code_of(refusals_in_cgroups_, event); code != 0) return code;
   }
+  const bool is_generic =
+      request.event.type == PERF_TYPE_HARDWARE || request.event.type == PERF_TYPE_HW_CACHE;
+  if (is_generic && !request.event.exclude_guest && with_guests_ != 0) return with_guests_;
   const std::vector<std::string> before = in_front(request.leader_fd);
   if (is_share_of_slots(request.event) &&
       (before.empty() || before.front() != event_name({PERF_TYPE_RAW, kSlots}))) {

@@ -66,6 +66,10 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// Refuses `event` with `code` where `leader` is not in front of it in its group.
   void refuse_unless_behind(const std::string& event, const std::string& leader, int code);
 
+  /// Refuses the generic hardware events without exclude_guest, as Linux 7.0 where KVM gives the
+  /// PMU to virtual machines while they run.
+  void refuse_with_guests(int code) { with_guests_ = code; }
+
   /// Refuses the member that would make a group larger than the PMU.
   void refuse_groups_larger_than(std::size_t events, int code);
 
@@ -168,6 +172,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
   std::map<std::string, int> refusals_in_cgroups_;
+  int with_guests_ = 0;
   std::map<std::string, std::pair<std::string, int>> behind_;  ///< what must be in front of it
   std::map<std::string, std::size_t> enables_;
   std::map<std::string, bool> runs_;

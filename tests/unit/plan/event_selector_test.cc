@@ -466,6 +466,25 @@ TEST(EventSelectorTest, TwoSpellingsOfOneEventOfThisMachineAreNoErrorAndTheSecon
   EXPECT_THAT(left_out_lines(twice), ElementsAre(HasSubstr("the first is groups[0].events[0]")));
 }
 
+TEST(EventSelectorTest, WhatTheKernelCountsWithoutGuestsOnlyIsCountedSoAndReportedOnce) {
+  test::ScriptedKernel kernel{test::machine("").cgroupfs};
+  kernel.refuse_with_guests(EOPNOTSUPP);
+  const config::Loaded loaded = config::load_text(
+      "groups: [{name: core, events: [cycles, instructions, page-faults], scope: cpu}]", "c.yaml");
+  const auto plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+
+  ASSERT_THAT(errors_of(plan), IsEmpty());
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  ASSERT_THAT(test::groups_of(plan.counting.cpu),
+              ElementsAre("core: cycles, instructions, page-faults"));
+  const auto& events = plan.counting.cpu.groups.front().events;
+  EXPECT_TRUE(events[0].attributes.exclude_guest && events[1].attributes.exclude_guest);
+  EXPECT_FALSE(events[2].attributes.exclude_guest);
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings.front().attempted,
+              HasSubstr("cycles, instructions with exclude_guest"));
+}
+
 /// A kernel refuses the events of a PMU on other CPUs.
 TEST(EventSelectorTest, EventsOfAPmuWithoutAnOnlineCpuWaitAndAreReported) {
   const test::TempTree tree{{"sys/devices/system/cpu/online", "0-1\n"},
