@@ -176,9 +176,10 @@ Findings check_uncounted(const CheckInputs& here) {
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*here.planned, here.options.roots);
   if (!tree || !tree->hierarchy) return {};
   const bool by_records = here.records && here.records->has_succeeded();
-  collect::TargetTracker tracker =
-      plan::track_targets(*here.planned, here.options.roots, tree->hierarchy,
-                          plan::counting_cost(*here.planned, by_records), {});
+  plan::LoadedPlan planned = *here.planned;
+  planned.plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
+  collect::TargetTracker tracker = plan::track_targets(
+      planned, here.options.roots, tree->hierarchy, plan::counting_cost(planned, by_records), {});
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   const auto use = measure_uncounted(*tree->hierarchy, *targets, 10 * here.self.trial);
@@ -186,7 +187,7 @@ Findings check_uncounted(const CheckInputs& here) {
   const cgroup::Selection& selection = here.planned->plan.cgroups.selection;
   const std::string what = describe(*use->rate);
   for (const cgroup::UncountedUse::Part& part : use->largest) {
-    if (part.path == "/" || part.rate.share < kMuch) continue;
+    if (part.text() == "/" || part.rate.share < kMuch) continue;
     return {{State::kNote, kSubject, what, describe(part, selection),
              "'perf_event_exporter cgroups' lists the largest"}};
   }
@@ -250,8 +251,7 @@ Findings check_configuration(const CheckInputs& here) {
   for (const Error& warning : plan.warnings) {
     const bool is_about_fit = !warning.remedy.text().empty();
     add(State::kNote, warning,
-        is_about_fit ? "values are estimates; a group that is never on the PMU has no series"
-                     : "they have no series until then");
+        is_about_fit ? "values are estimates; a group that is never on the PMU has no series" : "");
   }
   return findings;
 }

@@ -27,8 +27,7 @@ std::string describe(const cgroup::UncountedUse::Rate& rate) {
 
 std::string describe(const cgroup::UncountedUse::Part& part, const cgroup::Selection& selection) {
   return with_decimals(part.rate.cpus, 2) + " CPUs, " + with_decimals(100 * part.rate.share, 1) +
-         " %: " + as_label_value(part.path) + (part.is_of_all_below ? "/**" : "") + " (" +
-         cgroup::why_uncounted(part, selection) + ")";
+         " %: " + as_label_value(part.text()) + " (" + cgroup::why_uncounted(part, selection) + ")";
 }
 
 }  // namespace pex::daemon

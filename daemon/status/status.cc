@@ -262,8 +262,7 @@ Status::Uncounted uncounted_of(const cgroup::UncountedUse::Use& use,
                                const cgroup::Selection& selection) {
   Status::Uncounted uncounted{.rate = use.rate, .largest = {}};
   for (const cgroup::UncountedUse::Part& part : use.largest) {
-    const std::string path = part.path + (part.is_of_all_below ? "/**" : "");
-    uncounted.largest.push_back({path, part.rate, cgroup::why_uncounted(part, selection)});
+    uncounted.largest.push_back({part.text(), part.rate, cgroup::why_uncounted(part, selection)});
   }
   return uncounted;
 }

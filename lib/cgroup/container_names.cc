@@ -19,6 +19,8 @@ using yaml::Node;
 
 constexpr std::chrono::seconds kBetweenLooks{1};
 constexpr std::chrono::minutes kBetweenLooksAtAll{1};
+/// So often is a container of Docker looked for whose file is not there yet.
+constexpr int kLooksForNew = 60;
 constexpr std::size_t kShortId = 12;
 constexpr std::size_t kLongId = 64;
 
@@ -112,15 +114,18 @@ void ContainerNames::add(const std::string& id, ContainerName name, Names& names
     if (as_label_value(*each).size() > max_bytes_) each->clear();
   }
   const bool has_any = !name.container.empty() || !name.image.empty();
-  if (names_container(id) && has_any && names.size() < kMaxContainers) names.emplace(id, std::move(name));
+  if (names_container(id) && has_any && names.size() < kMaxContainers)
+    names.emplace(id, std::move(name));
 }
 
 template <typename Parse>
 void ContainerNames::read_file(const std::string& path, Parse parse, State& state) const {
   const Result<Node> file = read_node(path);
-  if (!file) {
-    state.error = file.error();
-    return;  // the known ones stay
+  if (!file) {  // the known ones stay
+    const int code = file.error().code;
+    state.error = code == EINVAL ? file.error() : cannot_read(path, code);
+    if (code != EINVAL) state.stamp.reset();  // it may be readable soon, and still be the same
+    return;
   }
   state.names.clear();
   parse(*file,
@@ -135,6 +140,7 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
     return;
   }
   std::map<std::string, OfContainer> before = std::exchange(state.of_docker, {});
+  --state.looks_left;
   state.names.clear();
   state.is_incomplete = false;
   for (const std::string& id : *ids) {
@@ -144,22 +150,21 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
     const std::optional<Stamp> stamp = stamp_of(path, code);
     state.is_incomplete = state.is_incomplete || !stamp;
     if (!stamp) continue;
-    auto known = before.extract(id);
-    if (known.empty() || known.mapped().stamp != *stamp) {
+    const auto known = before.find(id);
+    OfContainer& container = state.of_docker[id];
+    if (known != before.end()) container = std::move(known->second);
+    if (known == before.end() || container.stamp != *stamp) {
+      container.stamp = *stamp;
       const Result<Node> file = read_node(path);
-      if (!file) {  // it may just be written
-        state.is_incomplete = true;
-        continue;
-      }
-      state.of_docker.insert_or_assign(id, OfContainer{*stamp, name_in_docker(*file)});
-    } else {
-      state.of_docker.insert(std::move(known));
+      if (file) container.name = name_in_docker(*file);  // else the known one stays
+      if (!file && !state.error) state.error = file.error();
     }
-    add(id, state.of_docker.at(id).name, state.names);
+    add(id, container.name, state.names);
   }
 }
 
-void ContainerNames::read(const Source& source, bool is_minute, State& state) const {
+/// Returns whether it was read, or is not there.
+bool ContainerNames::read(const Source& source, bool is_minute, State& state) const {
   int code = 0;
   struct stat at {};
   const bool is_there = ::stat(source.path.c_str(), &at) == 0;
@@ -171,11 +176,12 @@ void ContainerNames::read(const Source& source, bool is_minute, State& state) co
   if (!stamp) {
     state = {};
     if (!source.is_optional || !is_absence(code)) state.error = cannot_read(source.path, code);
-    return;
+    return true;
   }
   const bool is_docker = is_directory && !is_storage;
-  const bool is_due = is_docker && (is_minute || state.is_incomplete);
-  if (state.stamp == stamp && !is_due) return;
+  const bool is_due = is_docker && (is_minute || (state.is_incomplete && state.looks_left > 0));
+  if (state.stamp == stamp && !is_due) return false;
+  if (state.stamp != stamp) state.looks_left = kLooksForNew;
   state.stamp = stamp;
   state.error.reset();
   if (is_docker) {
@@ -189,6 +195,7 @@ void ContainerNames::read(const Source& source, bool is_minute, State& state) co
   }
   const bool is_absent = state.error && is_absence(state.error->code);
   if (source.is_optional && is_absent) state.error.reset();
+  return true;
 }
 
 ContainerNames::Update ContainerNames::update(Clock::time_point now) {
@@ -201,18 +208,24 @@ ContainerNames::Update ContainerNames::update(Clock::time_point now) {
     updated_ = now;
     const bool is_minute = is_due(looked_at_all_, kBetweenLooksAtAll);
     if (is_minute) looked_at_all_ = now;
-    Names names;
+    bool has_read = false;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      read(sources_[i], is_minute, states_[i]);
-      names.insert(states_[i].names.begin(), states_[i].names.end());
+      has_read = read(sources_[i], is_minute, states_[i]) || has_read;
     }
-    result.has_changed = names != names_;
-    names_ = std::move(names);
+    if (has_read) result.has_changed = merge();
   }
   for (const State& state : states_) {
     if (!result.error) result.error = state.error;
   }
   return result;
+}
+
+bool ContainerNames::merge() {
+  Names names;
+  for (const State& state : states_) names.insert(state.names.begin(), state.names.end());
+  const bool has_changed = names != names_;
+  names_ = std::move(names);
+  return has_changed;
 }
 
 const ContainerName* ContainerNames::find(std::string_view id) const {

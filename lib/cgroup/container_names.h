@@ -31,8 +31,8 @@ struct ContainerNameSource {
 
 /// The names of containers by their ids, from files of container engines:
 /// - Docker: DIRECTORY/ID/config.v2.json (moby/moby, daemon/container/container.go)
-/// - Podman and CRI-O: DIRECTORY/overlay-containers/containers.json (containers/storage,
-///   containers.go; Podman's and CRI-O's metadata in it)
+/// - Podman: DIRECTORY/overlay-containers/containers.json (containers/storage,
+///   containers.go; Podman's metadata in it)
 /// - a file of an operator, YAML or JSON: `ID: {container: NAME, image: IMAGE}`
 /// No socket is needed, and no engine has to run. A source is read again when it has changed, at
 /// most once a second; whether a container of Docker was renamed, once a minute. If several sources
@@ -42,8 +42,8 @@ class ContainerNames {
   using Clock = std::chrono::steady_clock;
   using Source = ContainerNameSource;
 
-  static constexpr std::size_t kMaxContainers = 10'000;      ///< of one source
-  static constexpr std::size_t kMaxBytes = 8 * 1024 * 1024;  ///< of one file
+  static constexpr std::size_t kMaxContainers = 10'000;  ///< of one source
+  static constexpr std::size_t kMaxBytes = 1024 * 1024;  ///< of one file
 
   /// Longer names are left out: `max_bytes`, as published.
   ContainerNames(std::vector<Source> sources, std::size_t max_bytes)
@@ -78,10 +78,12 @@ class ContainerNames {
     Names names = {};
     std::optional<Error> error = {};
     bool is_incomplete = false;  ///< a container of Docker has no file yet
+    int looks_left = 0;          ///< for that
   };
 
   static std::optional<Stamp> stamp_of(const std::string& path, int& code);
-  void read(const Source& source, bool is_minute, State& state) const;
+  bool read(const Source& source, bool is_minute, State& state) const;
+  bool merge();
   void read_docker(const std::string& directory, State& state) const;
   template <typename Parse>
   void read_file(const std::string& path, Parse parse, State& state) const;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/utf8.h"
 #include "cgroup/path_info.h"
 
 namespace pex::cgroup {
@@ -87,15 +88,12 @@ void add_pod(const LogLinks& links, const PathInfo& info, const Description* bef
   add(now.information, "container", names->container);
 }
 
-/// A rule of the operator may set `image`.
 void add_container(const ContainerNames& all, const PathInfo& info, const Description* before,
                    Description& now) {
   const ContainerName* name = all.find(info.container_id);
   if (name == nullptr) return void(keep(kContainerLabels, before, now));
   add(now.information, "container", name->container);
-  const bool is_set = std::any_of(now.identity.begin(), now.identity.end(),
-                                  [](const Label& label) { return label.first == "image"; });
-  if (!is_set) add(now.information, "image", name->image);
+  add(now.information, "image", name->image);
 }
 
 }  // namespace
@@ -154,6 +152,12 @@ std::shared_ptr<const Description> Describer::describe(
   // A user may have named a delegated cgroup like a container of others.
   const bool is_of_engine = !is_of_kubelet && !info.container_id.empty() && !info.is_delegated;
   if (containers_ && is_of_engine) add_container(*containers_, info, before.get(), now);
+  std::erase_if(now.information, [&](const Label& label) {
+    const bool is_set_by_rule =
+        std::any_of(now.identity.begin(), now.identity.end(),
+                    [&](const Label& own) { return own.first == label.first; });
+    return is_set_by_rule || as_label_value(label.second).size() > max_label_bytes_;
+  });
   if (before && *before == now) return before;
   return std::make_shared<const Description>(std::move(now));
 }

@@ -50,8 +50,12 @@ class Describer {
   using Clock = std::chrono::steady_clock;
 
   explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {},
-                     std::optional<ContainerNames> containers = {})
-      : rules_(std::move(rules)), pods_(std::move(pods)), containers_(std::move(containers)) {}
+                     std::optional<ContainerNames> containers = {},
+                     std::size_t max_label_bytes = kMaxLabelBytes)
+      : rules_(std::move(rules)),
+        pods_(std::move(pods)),
+        containers_(std::move(containers)),
+        max_label_bytes_(max_label_bytes) {}
 
   struct Update {
     bool has_changed = false;        ///< the descriptions of cgroups may be others
@@ -68,6 +72,7 @@ class Describer {
   LabelRules rules_;
   std::optional<LogLinks> pods_;
   std::optional<ContainerNames> containers_;
+  std::size_t max_label_bytes_;  ///< of `information`: longer values are left out
 };
 
 }  // namespace pex::cgroup

@@ -58,7 +58,8 @@ bool Tree::is_too_long(const std::string& path) const {
 }
 
 Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
-                                                           std::optional<dev_t> device) {
+                                                           std::optional<dev_t> device,
+                                                           std::size_t most) {
   UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!fd) return errno;
   struct stat status {};
@@ -72,7 +73,7 @@ Result<std::vector<ChildDirectory>, int> child_directories(const std::string& di
     errno = 0;
     const dirent* entry = ::readdir(stream.get());
     if (entry == nullptr && errno != 0) return errno;
-    if (entry == nullptr) return children;
+    if (entry == nullptr || children.size() == most) return children;
     if (is_child_directory(*entry)) children.push_back({entry->d_name, entry->d_ino});
   }
 }

@@ -191,11 +191,12 @@ struct ChildDirectory {
   std::uint64_t inode = 0;
 };
 
-/// The directories in a directory, in any order. Opens that directory only: the inode numbers are
-/// those of readdir(3). Fails with the errno of opening or reading it; with EXDEV if it is not on
-/// `device`.
-Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
-                                                           std::optional<dev_t> device = {});
+/// The directories in a directory, in any order, at most `most`. Opens that directory only: the
+/// inode numbers are those of readdir(3). Fails with the errno of opening or reading it; with EXDEV
+/// if it is not on `device`.
+Result<std::vector<ChildDirectory>, int> child_directories(
+    const std::string& directory, std::optional<dev_t> device = {},
+    std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// The inode of the directory that has this name now; nothing if none has.
 std::optional<std::uint64_t> inode_of(const std::string& directory);

@@ -458,7 +458,7 @@ void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock
 std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
     Clock::time_point now, const CountedTimes& counted_times) {
   if (!cgroups_.uncounted || plan_->cgroup.empty()) return {};
-  if (!cgroups_.uncounted->is_due(now)) return uncounted_;
+  if (!cgroups_.uncounted->is_due(now) || now < not_uncounted_before_) return uncounted_;
   using Counted = cgroup::UncountedUse::Counted;
   const std::vector<std::chrono::nanoseconds> times = counted_times();
   std::vector<Counted> counted;
@@ -469,9 +469,16 @@ std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
     counted.push_back({target.path, times[i],
                        !target.cgroup   ? Counted::State::kEnded
                        : target.is_idle ? Counted::State::kIdle
-                                        : Counted::State::kBusy});
+                                        : Counted::State::kBusy,
+                       target.series >= first_new_series_});
   }
-  return uncounted_ = cgroups_.uncounted->update(counted, now);
+  first_new_series_ = next_series_;
+  const Clock::time_point begun = Clock::now();
+  uncounted_ = cgroups_.uncounted->update(counted, now);
+  // With hundreds of CPUs a reading takes longer, as the kernel adds up what these have.
+  constexpr int kPartOfACpu = 500;
+  not_uncounted_before_ = now + kPartOfACpu * (Clock::now() - begun);
+  return uncounted_;
 }
 
 std::vector<std::string> TargetTracker::left_out() const {

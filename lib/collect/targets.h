@@ -212,6 +212,8 @@ class TargetTracker {
   bool hides_next_ = false;                   ///< a series in unread_ is not published after that
   WaitingLine waiting_;                       ///< found, and not yet targets
   std::optional<cgroup::UncountedUse::Use> uncounted_;
+  std::uint64_t first_new_series_ = 0;           ///< since uncounted_
+  Clock::time_point not_uncounted_before_ = {};  ///< the next one
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();

@@ -322,7 +322,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"container_names",
      read_container_names,
      {"Sources of the labels `container` and `image`. A directory of Docker "
-      "(`/var/lib/docker/containers`) or of Podman or CRI-O (`/var/lib/containers/storage`), which "
+      "(`/var/lib/docker/containers`) or of Podman (`/var/lib/containers/storage`), which "
       "only root may read, or a file with lines `ID: {container: NAME, image: IMAGE}`. Those of "
       "the shipped file are ignored where they are not there or must not be read.",
       [] { return std::string("list of at most 8 paths"); },

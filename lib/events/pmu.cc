@@ -192,25 +192,28 @@ bool matches(const std::string& name, const std::string& pattern) {
 
 /// Ends with a digit that is not the number of an instance, in names of drivers (drivers/perf, and
 /// those of Intel's uncore).
-constexpr std::string_view kKinds[] = {"hns3", "imx8", "imx9", "imx93", "imx95", "pcie4", "pcie6"};
+constexpr std::string_view kKinds[] = {"ccpi2", "hns3",  "imx8",  "imx9",
+                                       "imx93", "imx95", "pcie4", "pcie6"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// "03", and "87e1c0000000": an address has a digit and at least four characters.
+/// "03", and "87e1c0000000": an address has a digit and at least five characters.
 bool is_number_or_address(std::string_view word) {
-  constexpr std::size_t kMinAddress = 4;
+  constexpr std::size_t kMinAddress = 5;
   if (std::all_of(word.begin(), word.end(), is_digit)) return true;
   return word.size() >= kMinAddress && std::any_of(word.begin(), word.end(), is_digit) &&
          word.find_first_not_of("0123456789abcdef") == word.npos;
 }
 
-/// "ddrc" of "ddrc0". Not "i" of "i915", "l" of "l3", and "smmuv" of "smmuv3", which is a version.
+/// "ddrc" of "ddrc0", "l3c" of "l3c0". Not "i" of "i915", "l" of "l3", "24x" of "24x7", and "smmuv"
+/// of "smmuv3", which is a version.
 std::string_view without_digits(std::string_view word) {
-  const std::string_view letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
+  const std::string_view rest = word.substr(0, word.find_last_not_of("0123456789") + 1);
   const bool is_kind = std::find(std::begin(kKinds), std::end(kKinds), word) != std::end(kKinds);
-  const bool is_name = std::all_of(letters.begin(), letters.end(), is_letter);
-  return is_kind || !is_name || letters.size() < 2 || letters.ends_with('v') ? word : letters;
+  const bool is_name = std::all_of(rest.begin(), rest.end(), is_letter) ||
+                       (rest.size() >= 3 && is_letter(rest.front()) && is_letter(rest.back()));
+  return is_kind || !is_name || rest.size() < 2 || rest.ends_with('v') ? word : rest;
 }
 
 /// "cpu_core" and "cpu_atom", in which a hybrid x86 splits what is otherwise "cpu".

@@ -48,6 +48,8 @@ struct Family {
   std::vector<Failure> failed;
 };
 
+constexpr std::string_view kUncore = "uncore_";
+
 std::string metric_of(const Pmu& pmu, const PmuEvent& event) {
   if (!event.given_name.empty()) return metric_word(event.given_name);
   const std::string text = text_of(event.terms);
@@ -60,7 +62,9 @@ std::string metric_of(const Pmu& pmu, const PmuEvent& event) {
 std::optional<std::string> label_of(const Pmu& pmu, const PmuEvent& event, bool is_hybrid) {
   if (pmu.kind == PmuKind::kCore) return is_hybrid ? std::optional(pmu.name) : std::nullopt;
   const std::string family{family_of(pmu)};
-  if (event.pmu == pmu.name && pmu.name != family) return pmu.name;
+  const bool is_one_of_many = pmu.name != family && pmu.name.ends_with(event.pmu) &&
+                              event.pmu.size() + kUncore.size() >= pmu.name.size();
+  if (is_one_of_many) return pmu.name;  // also "imc_0" of "uncore_imc_0"
   return without_instance(family) == family ? std::nullopt : std::optional(family);
 }
 

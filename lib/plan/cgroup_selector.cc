@@ -123,6 +123,12 @@ bool is_of_containers(std::string_view label) {
                    label) != std::end(cgroup::kContainerLabels);
 }
 
+/// The default sources may not be readable.
+bool has_container_names(const config::Cgroups& cgroups) {
+  return !cgroups.container_names.empty() &&
+         cgroups.container_names != config::Cgroups{}.container_names;
+}
+
 /// Labels that some cgroup can have.
 bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
                    config::PodMetadata metadata) {
@@ -130,7 +136,7 @@ bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
   const auto is_set = [label](const config::LabelSetting& each) { return each.name == label; };
   return std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels), is_same) ||
          (metadata != config::PodMetadata::kNone && is_of_pods(label)) ||
-         (!cgroups.container_names.empty() && is_of_containers(label)) ||
+         (has_container_names(cgroups) && is_of_containers(label)) ||
          std::any_of(cgroups.labels.begin(), cgroups.labels.end(),
                      [&](const config::LabelRule& rule) {
                        return std::any_of(rule.set.begin(), rule.set.end(), is_set);
@@ -170,7 +176,9 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups, config::Po
       if (!is_of_cgroups(label.name, cgroups, metadata)) {
         diagnostics.add({label.at, "no cgroup has the label " + yaml::in_quotes(label.name),
                          is_of_pods(label.name) ? "write kubernetes: {metadata: log_links}"
-                                                : "use " + labels_of_cgroups(metadata)});
+                         : is_of_containers(label.name)
+                             ? "name their source in cgroups.container_names"
+                             : "use " + labels_of_cgroups(metadata)});
       }
       sum.labels.push_back(label.name);
     }

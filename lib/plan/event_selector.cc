@@ -236,9 +236,8 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
   if (!entry.is_complete) return;  // the rules concern all its keys
   for (events::EventSpec& spec : *specs) {
     const std::vector<Error> errors = check(entry, spec, group.group);
-    const bool is_counted_already = std::any_of(
-        errors.begin(), errors.end(), [](const Error& error) { return error.code == EEXIST; });
-    if (is_counted_already) {
+    const auto is_counted_already = [](const Error& error) { return error.code == EEXIST; };
+    if (!errors.empty() && std::all_of(errors.begin(), errors.end(), is_counted_already)) {
       events::Unresolved why;
       why.error = Error{0, errors.front().attempted, errors.front().remedy};
       add_unknown(entry, event, why, group);
@@ -292,7 +291,7 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
   for (const auto& [scope, is_counted] :
        {std::pair{Scope::kCpu, group.cpu_scope}, {Scope::kCgroup, group.cgroup_scope}}) {
     if (!is_counted) continue;
-    const Result<> claimed = claims_.claim(scope, identity, entry.at, entry.name.has_value());
+    const Result<> claimed = claims_.claim(scope, event, entry.at, entry.name.has_value());
     if (!claimed) errors.push_back(claimed.error());
   }
   return errors;

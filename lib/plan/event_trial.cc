@@ -139,7 +139,10 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
     if (trial.refused &&
         may_be_about_guests(machine_.pmus(), counter.attributes, trial.refused->code)) {
       counter.attributes.exclude_guest = true;
-      if (try_event(machine_.kernel, counter, place)) {
+      const auto needed = events::required_leader(machine_.pmus(), counter.attributes);
+      if (needed) leader = find_leader(*needed, group);
+      if (leader) leader->attributes.exclude_guest = true;
+      if (try_event(machine_.kernel, counter, place, leader ? &*leader : nullptr)) {
         trial.refused.reset();
         trial.is_without_guests = true;
       }

@@ -302,7 +302,7 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
 
   const Pieces whole = {{part.counters.size(), true}};
   is_assumed = machine_.is_waiting(part.pmu);
-  if (is_assumed) return whole;
+  if (is_assumed) return fitted ? in_force->pieces : whole;
   const perf::Place place = place_of(part);
   const perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;

@@ -36,7 +36,8 @@ cgroup::Describer describer_of(const LoadedPlan& planned) {
   if (!sources.empty()) {
     containers.emplace(std::move(sources), planned.config.limits.label_length);
   }
-  return cgroup::Describer{planned.plan.cgroups.labels, std::move(pods), std::move(containers)};
+  return cgroup::Describer{planned.plan.cgroups.labels, std::move(pods), std::move(containers),
+                           planned.config.limits.label_length};
 }
 
 bool has_filter(const config::Config& config) {
@@ -136,9 +137,9 @@ cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
 }
 
 cgroup::UncountedUse::Children children_in(const std::string& mount) {
-  return [mount](const std::string& path) {
+  return [mount](const std::string& path, std::size_t most) {
     std::vector<std::string> paths;
-    const auto children = cgroup::child_directories(mount + path);
+    const auto children = cgroup::child_directories(mount + path, {}, most);
     if (!children) return paths;
     for (const cgroup::ChildDirectory& child : *children) paths.push_back(path + "/" + child.name);
     std::sort(paths.begin(), paths.end());

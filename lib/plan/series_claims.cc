@@ -44,6 +44,12 @@ bool is_part_of(const std::string& part, const std::string& family) {
          part == exposition::variance_family_name(family);
 }
 
+bool count_the_same(const events::EventSpec& one, const events::EventSpec& other) {
+  return std::equal(one.instances.begin(), one.instances.end(), other.instances.begin(),
+                    other.instances.end(),
+                    [](const auto& a, const auto& b) { return a.attributes == b.attributes; });
+}
+
 std::string place_of(const yaml::Position& at) {
   return at.key + " in line " + std::to_string(at.line);
 }
@@ -51,8 +57,9 @@ std::string place_of(const yaml::Position& at) {
 }  // namespace
 
 /// Two events of one family with the same labels would be two samples of one series.
-Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
-                             const yaml::Position& at, bool is_named) {
+Result<> SeriesClaims::claim(Scope scope, const events::EventSpec& spec, const yaml::Position& at,
+                             bool is_named) {
+  const events::EventIdentity& event = spec.identity;
   const std::string family = exposition::family_name(scope, event);
   if (is_own(family)) {
     return Error{
@@ -60,10 +67,12 @@ Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
         "give it another name"};
   }
   const auto [place, is_new] =
-      series_.try_emplace({family, event.labels}, First{at, event.name, is_named});
+      series_.try_emplace({family, event.labels}, First{at, spec, is_named});
   if (!is_new) {
     const First& first = place->second;
-    const bool is_of_machine = !is_named && !first.is_named && event.name != first.event;
+    const bool is_of_machine = !is_named && !first.is_named &&
+                               event.name != first.spec.identity.name &&
+                               count_the_same(spec, first.spec);
     return Error{
         is_of_machine ? EEXIST : 0,
         "'" + event.name + "' would be a second " + family + "; the first is " + place_of(first.at),

@@ -19,7 +19,7 @@ class SeriesClaims {
   /// Fails if the series of `event` belongs to another event: with EEXIST if the two are spelled
   /// differently, and this machine counts one thing for both. `at` is the event's position in the
   /// file, `is_named` whether the file names it.
-  Result<> claim(Scope scope, const events::EventIdentity& event, const yaml::Position& at,
+  Result<> claim(Scope scope, const events::EventSpec& spec, const yaml::Position& at,
                  bool is_named);
 
  private:
@@ -29,7 +29,7 @@ class SeriesClaims {
   using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
   struct First {
     yaml::Position at;
-    std::string event;
+    events::EventSpec spec;
     bool is_named = false;
   };
   std::map<Series, First> series_;  ///< by family and labels

@@ -16,6 +16,12 @@ constexpr std::size_t kNamesPerRead = 16;
 
 constexpr std::uint32_t kDelete = 0x7f;
 
+/// The account of the root is so far behind at most: more is time that it lacks, and not noise.
+constexpr std::chrono::seconds kMaxBehind{2};
+
+/// Counted cgroups among the children of a directory are not limited by kMaxChildren.
+constexpr std::size_t kMaxListed = 10'000;
+
 double seconds(std::chrono::duration<double> time) { return time.count(); }
 
 std::string_view above(std::string_view path) { return path.substr(0, path.rfind('/')); }
@@ -30,6 +36,8 @@ bool is_inside(std::string_view path, const std::unordered_set<std::string_view>
 }
 
 constexpr std::string_view kDigits = "0123456789";
+/// In a pattern, or in YAML: a tenant chooses names.
+constexpr std::string_view kSpecial = "*?'\"[]{},#";
 
 bool is_part_of_word(char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -52,10 +60,12 @@ std::optional<Time> UncountedUse::read(const std::string& path) {
 }
 
 /// Since the last update. What one did before its counters were open is not counted. What one did
-/// after its last reading, until it ended, is known from its counters only.
+/// after its last reading, until it ended, is known from its counters only. Of one that was not
+/// among the outermost, and is not new, nothing is known but what follows.
 Time UncountedUse::growth_of(const Counted& cgroup) {
-  const auto [at, is_new] = known_.try_emplace(cgroup.path);
+  const auto [at, is_first] = known_.try_emplace(cgroup.path);
   Known& known = at->second;
+  if (is_first && !cgroup.is_new) known.counted = cgroup.counted;
   const std::optional<Time> counted_before = std::exchange(known.counted, cgroup.counted);
   const Time counted =
       std::max(cgroup.counted.value_or(Time{}) - counted_before.value_or(Time{}), {});
@@ -71,14 +81,17 @@ Time UncountedUse::growth_of(const Counted& cgroup) {
 /// Returns the growth of all of them, without those inside of another one.
 Time UncountedUse::add_counted(const std::vector<Counted>& counted) {
   std::unordered_set<std::string_view> existing;
+  std::unordered_set<std::string_view> all_paths;
   for (const Counted& cgroup : counted) {
+    all_paths.insert(cgroup.path);
     if (cgroup.state != Counted::State::kEnded) existing.insert(cgroup.path);
   }
   inside_.clear();
   Time all{};
   std::unordered_map<std::string, Known> before = std::exchange(known_, {});
   for (const Counted& cgroup : counted) {
-    if (is_inside(cgroup.path, existing)) continue;
+    const bool has_ended = cgroup.state == Counted::State::kEnded;
+    if (is_inside(cgroup.path, has_ended ? all_paths : existing)) continue;
     if (auto known = before.extract(cgroup.path)) known_.insert(std::move(known));
     const Time growth = growth_of(cgroup);
     all += growth;
@@ -91,7 +104,7 @@ Time UncountedUse::add_counted(const std::vector<Counted>& counted) {
 
 std::optional<UncountedUse::Use> UncountedUse::update(const std::vector<Counted>& counted,
                                                       Clock::time_point now) {
-  reads_ = 0;
+  reads_ = counted.size() / kNamesPerRead;
   const std::optional<Time> root = read({});
   const Time of_counted = add_counted(counted);
   const std::optional<Time> before = std::exchange(root_, root);
@@ -102,7 +115,7 @@ std::optional<UncountedUse::Use> UncountedUse::update(const std::vector<Counted>
     const Time part = machine - of_counted;
     use_.rate.reset();
     if (is_known && machine > Time{}) {
-      sum_ += part;
+      sum_ = std::max<Time>(sum_ + part, use_.total - kMaxBehind);
       use_.total = std::max(use_.total, sum_);
       const double share = std::max(seconds(part) / seconds(machine), 0.0);
       use_.rate = Rate{share * seconds(machine) / span, share};
@@ -135,12 +148,14 @@ std::vector<UncountedUse::Part> UncountedUse::find_largest(Node root, Time machi
   for (next.push(std::move(root)); !next.empty();) {
     const Node node = next.top();
     next.pop();
-    if (node.at_most <= Time{} && !inside_.contains(node.path)) continue;
+    const bool may_have_part = node.at_most > Time{} || inside_.contains(node.path);
+    if (!may_have_part && !node.path.empty()) continue;
     Time rest = node.part.value_or(Time{});
     const bool is_cut_off = reads_ >= last_read;
     if (is_cut_off && rest < least) continue;
-    const std::vector<std::string> paths = children_(node.path);
+    std::vector<std::string> paths = children_(node.path, kMaxListed);
     reads_ += paths.size() / kNamesPerRead;
+    std::erase_if(paths, [this](const std::string& path) { return known_.contains(path); });
     if (is_cut_off || paths.size() > kMaxChildren) {
       add(node.path, rest, !paths.empty());
       continue;
@@ -165,7 +180,6 @@ std::vector<UncountedUse::Node> UncountedUse::children_of(const Node& node,
                                                           const std::vector<std::string>& paths) {
   std::vector<Node> children;
   for (const std::string& path : paths) {
-    if (known_.contains(path)) continue;
     const std::optional<Time> used = read(path);
     if (!used) continue;
     reading_.emplace(path, *used);
@@ -181,6 +195,11 @@ std::vector<UncountedUse::Node> UncountedUse::children_of(const Node& node,
   return children;
 }
 
+std::string UncountedUse::Part::text() const {
+  if (!is_of_all_below) return path;
+  return (path == "/" ? "" : path) + "/**";
+}
+
 std::string pattern_for(std::string_view path) {
   std::string pattern;
   while (!path.empty()) {
@@ -190,7 +209,8 @@ std::string pattern_for(std::string_view path) {
     path.remove_prefix(word.size());
     if (path.empty()) break;
     const Character next = first_character(path);
-    const bool is_text = next.bytes > 0 && next.code >= ' ' && next.code != kDelete;
+    const bool is_text = next.bytes > 0 && next.code >= ' ' && next.code != kDelete &&
+                         kSpecial.find(path.front()) == kSpecial.npos;
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
     pattern += is_text ? std::string(path.substr(0, bytes)) : "?";
     path.remove_prefix(bytes);
@@ -200,9 +220,10 @@ std::string pattern_for(std::string_view path) {
 
 std::string why_uncounted(const UncountedUse::Part& part, const Selection& selection) {
   if (part.path == "/") {
-    return "kernel threads, interrupts, and processes in the root cgroup: groups of scope cpu "
-           "count "
-           "them";
+    return part.is_of_all_below ? "cgroups directly below the root, kernel threads and interrupts"
+                                : "kernel threads, interrupts, and processes in the root cgroup: "
+                                  "groups of scope cpu "
+                                  "count them";
   }
   const std::string path = part.path + (part.is_of_all_below ? "/x" : "");
   const Verdict verdict = selection.judge(path);

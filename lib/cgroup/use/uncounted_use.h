@@ -25,8 +25,9 @@ class UncountedUse {
   using Time = std::chrono::nanoseconds;
   /// CPU time of the cgroup at a path and of all below it, since it was created; "" is the root.
   using CpuTime = std::function<std::optional<Time>(const std::string& path)>;
-  /// The paths of the cgroups in the one at a path.
-  using Children = std::function<std::vector<std::string>(const std::string& path)>;
+  /// The paths of the cgroups in the one at a path, `most` of them.
+  using Children =
+      std::function<std::vector<std::string>(const std::string& path, std::size_t most)>;
 
   /// A cgroup that was counted at the last poll.
   struct Counted {
@@ -36,6 +37,7 @@ class UncountedUse {
     /// not read. Nothing: there are no counters.
     std::optional<Time> counted = {};
     State state = State::kBusy;
+    bool is_new = false;  ///< all that is counted came since the last update
   };
 
   /// Since the update before.
@@ -47,6 +49,9 @@ class UncountedUse {
     std::string path;  ///< "/": kernel threads, interrupts, and processes in the root
     Rate rate = {};
     bool is_of_all_below = false;  ///< else without the cgroups in it
+
+    /// The path, with "/**" behind it if it is of all below.
+    std::string text() const;
   };
   struct Use {
     Time total{};  ///< since the first update; never falls
@@ -61,7 +66,7 @@ class UncountedUse {
   static constexpr std::chrono::milliseconds kMinBetween{900};
   /// In one update, in search of the largest.
   static constexpr std::size_t kMaxReadsOfUncounted = 128;
-  /// A directory with more children is one part.
+  /// A directory with more children that are not counted is one part.
   static constexpr std::size_t kMaxChildren = 100;
 
   UncountedUse(CpuTime cpu_time, Children children)
@@ -97,7 +102,7 @@ class UncountedUse {
   Times read_;     ///< uncounted directories that the last update has read
   Times reading_;  ///< that this one has read
   std::optional<Time> root_;
-  Time sum_{};  ///< of the differences; the tick can be behind
+  Time sum_{};  ///< of the differences
   Use use_;
   std::size_t reads_ = 0;  ///< in this update
   Clock::time_point updated_at_;

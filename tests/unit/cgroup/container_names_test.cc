@@ -131,6 +131,18 @@ TEST(ContainerNamesTest, WhatCannotBeReadIsReportedUntilItCanAndKnownNamesStay) 
   EXPECT_EQ(named(names, kWeb).container, "web2");
 }
 
+TEST(ContainerNamesTest, AFileOfDockerThatCannotBeParsedIsReportedAndOnlyItsNameIsMissing) {
+  test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx")},
+                      {kDatabase + "/config.v2.json", "{ no JSON"}};
+  ContainerNames names = names_in(tree.root());
+
+  EXPECT_TRUE(names.update(kStart).error);
+  EXPECT_EQ(named(names, kWeb).container, "web");
+  tree.write(kWeb + "/config.v2.json", "{ neither");
+  EXPECT_TRUE(names.update(kStart + 61s).error);
+  EXPECT_EQ(named(names, kWeb).container, "web") << "it is known";
+}
+
 TEST(ContainerNamesTest, ASourceThatIsNotThereIsAnErrorUnlessItIsOptional) {
   const test::TempTree tree{{"x", ""}};
   ContainerNames wanted = names_in(tree.path("docker"));

@@ -701,6 +701,9 @@ TEST(PmuNameTest, LosesTheNumbersAndAddressesOfAnInstance) {
   };
   const Row rows[] = {{"hisi_sccl1_ddrc0", "hisi_sccl_ddrc"},
                       {"hisi_sicl2_cpa0", "hisi_sicl_cpa"},
+                      {"hisi_sccl1_l3c0", "hisi_sccl_l3c"},
+                      {"nvidia_nvlink_c2c0_pmu_0", "nvidia_nvlink_c2c_pmu"},
+                      {"uncore_ccpi2_0", "uncore_ccpi2"},
                       {"i915_0000_03_00.0", "i915"},
                       {"xe_0000_00_02.0", "xe"},
                       {"arm_smmuv3_pmcg_3f062", "arm_smmuv3_pmcg"},
