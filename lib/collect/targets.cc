@@ -1,5 +1,7 @@
 #include "collect/targets.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -56,6 +58,12 @@ Error id_is_taken(const std::string& path) {
                    "': another cgroup has the same id, and this path is named by a user or a "
                    "container",
                "find out who created it; cgroups.exclude leaves it out"};
+}
+
+std::chrono::nanoseconds own_cpu_time() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
 std::uint64_t new_layout() {
@@ -473,11 +481,11 @@ std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
                        target.series >= first_new_series_});
   }
   first_new_series_ = next_series_;
-  const Clock::time_point begun = Clock::now();
+  const std::chrono::nanoseconds begun = own_cpu_time();
   uncounted_ = cgroups_.uncounted->update(counted, now);
   // With hundreds of CPUs a reading takes longer, as the kernel adds up what these have.
   constexpr int kPartOfACpu = 500;
-  not_uncounted_before_ = now + kPartOfACpu * (Clock::now() - begun);
+  not_uncounted_before_ = now + kPartOfACpu * (own_cpu_time() - begun);
   return uncounted_;
 }
 

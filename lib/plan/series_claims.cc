@@ -78,7 +78,18 @@ Result<> SeriesClaims::claim(Scope scope, const events::EventSpec& spec, const y
         "'" + event.name + "' would be a second " + family + "; the first is " + place_of(first.at),
         "count it in one group only, or give it a name"};
   }
-  return claim_family(scope, event, family, at);
+  if (const Result<> claimed = claim_family(scope, event, family, at); !claimed) return claimed;
+  // The sum over the PMUs of a kind, and one of them: a query over both would count it twice.
+  const auto mixed = std::find_if(series_.begin(), series_.end(), [&](const auto& other) {
+    return other.first.first == family && other.first.second.empty() != event.labels.empty();
+  });
+  if (event.is_uncore && mixed != series_.end()) {
+    return Error{0,
+                 "'" + event.name + "' would be in " + family + " next to " +
+                     place_of(mixed->second.at) + ", and one of them is a part of the other",
+                 "give it another name"};
+  }
+  return {};
 }
 
 /// A family belongs to one scope, and its name must not be OpenMetrics' name for a sample of

@@ -485,6 +485,19 @@ TEST(EventSelectorTest, WhatTheKernelCountsWithoutGuestsOnlyIsCountedSoAndReport
               HasSubstr("cycles, instructions with exclude_guest"));
 }
 
+TEST(EventSelectorTest, APmuAndTheSumOverItsKindAreNotInOneFamilyUnlessTheyAreNamed) {
+  const std::string sum = "  - {name: a, events: [uncore_cbox/event=0x34/], scope: cpu}\n";
+  const auto both =
+      plan_on("intel_client", sum + "  - {name: b, events: [cbox_0/event=0x34/], scope: cpu}");
+  const auto named =
+      plan_on("intel_client", sum +
+                                  "  - {name: b, events: [{event: cbox_0/event=0x34/, name: one}], "
+                                  "scope: cpu}");
+
+  EXPECT_THAT(errors_of(both), ElementsAre(HasSubstr("one of them is a part of the other")));
+  EXPECT_THAT(errors_of(named), IsEmpty());
+}
+
 /// A kernel refuses the events of a PMU on other CPUs.
 TEST(EventSelectorTest, EventsOfAPmuWithoutAnOnlineCpuWaitAndAreReported) {
   const test::TempTree tree{{"sys/devices/system/cpu/online", "0-1\n"},
