@@ -50,8 +50,8 @@ Result<Node> parse(const std::string& text, const std::string& path) {
   yaml::Diagnostics diagnostics;
   std::optional<Node> node = yaml::parse_yaml(text, path, diagnostics);
   if (node) return *std::move(node);
-  return Error{EINVAL, "read the names of containers in '" + path + "'",
-               "write it as YAML or JSON, with a map ID: {container: NAME, image: IMAGE}"};
+  return Error{
+      EINVAL, "read the names of containers in '" + path + "', which is no YAML or JSON", {}};
 }
 
 Result<Node> read_node(const std::string& path) {
@@ -163,7 +163,7 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
   }
 }
 
-/// Returns whether it was read, or is not there.
+/// Returns whether its names may be others.
 bool ContainerNames::read(const Source& source, bool is_minute, State& state) const {
   int code = 0;
   struct stat at {};
@@ -174,9 +174,10 @@ bool ContainerNames::read(const Source& source, bool is_minute, State& state) co
   const std::string& file = is_storage ? storage : source.path;
   const std::optional<Stamp> stamp = stamp_of(file, code);
   if (!stamp) {
+    const bool had_names = !state.names.empty();
     state = {};
     if (!source.is_optional || !is_absence(code)) state.error = cannot_read(source.path, code);
-    return true;
+    return had_names;
   }
   const bool is_docker = is_directory && !is_storage;
   const bool is_due = is_docker && (is_minute || (state.is_incomplete && state.looks_left > 0));
@@ -192,6 +193,8 @@ bool ContainerNames::read(const Source& source, bool is_minute, State& state) co
   } else {
     read_file(
         file, [](const Node& node, auto add) { parse_map(node, add); }, state);
+    const bool is_unreadable = state.error && state.error->code == EINVAL;
+    if (is_unreadable) state.error->remedy = "write lines ID: {container: NAME, image: IMAGE}";
   }
   const bool is_absent = state.error && is_absence(state.error->code);
   if (source.is_optional && is_absent) state.error.reset();

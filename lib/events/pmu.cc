@@ -195,7 +195,6 @@ bool matches(const std::string& name, const std::string& pattern) {
 constexpr std::string_view kKinds[] = {"ccpi2", "hns3",  "imx8",  "imx9",
                                        "imx93", "imx95", "pcie4", "pcie6"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// "03", and "87e1c0000000": an address has a digit and at least five characters.

@@ -487,7 +487,7 @@ function uncounted({ cgroups: { uncounted: of } }) {
   return section("uncounted", "In no counted cgroup",
     element("p", {}, `${compact(of.cpu_seconds_per_second)} CPUs, ${percent(of.cpu_time_ratio)} of the CPU ` +
       "time of this machine."),
-    of.largest.length > 0 && table("The largest parts, since the poll before.", columns,
+    of.largest.length > 0 && table("The largest parts, between the last two readings.", columns,
       of.largest.map((each) => columns.map((column) => column.of(each))), "ranked"));
 }
 

@@ -114,16 +114,21 @@ std::optional<UncountedUse::Use> UncountedUse::update(const std::vector<Counted>
     const Time machine = is_known ? *root - *before : Time{};
     const Time part = machine - of_counted;
     use_.rate.reset();
-    if (is_known && machine > Time{}) {
+    if (is_known) {
       sum_ = std::max<Time>(sum_ + part, use_.total - kMaxBehind);
       use_.total = std::max(use_.total, sum_);
+    }
+    if (is_known && machine > Time{}) {
       const double share = std::max(seconds(part) / seconds(machine), 0.0);
       use_.rate = Rate{share * seconds(machine) / span, share};
     }
     Node of_root{.path = {}, .part = {}, .at_most = is_known ? part : *root};
     if (is_known) of_root.part = part;
     use_.largest = find_largest(std::move(of_root), is_known ? machine : *root);
-    for (Part& each : use_.largest) each.rate.cpus = each.rate.share * seconds(machine) / span;
+    for (Part& each : use_.largest) {
+      each.rate.cpus = each.rate.share * seconds(machine) / span;
+      each.rate.share = std::min(each.rate.share, 1.0);  // that of the root is sampled
+    }
   }
   const std::chrono::duration<double> pause{static_cast<double>(reads_) / kReadsPerSecond};
   due_ = now +
@@ -139,7 +144,7 @@ std::vector<UncountedUse::Part> UncountedUse::find_largest(Node root, Time machi
   const std::size_t last_read = reads_ + kMaxReadsOfUncounted;
   std::vector<Part> parts;
   const auto add = [&](const std::string& path, Time part, bool is_of_all_below) {
-    if (part < least || part <= Time{}) return;
+    if (part < least || part <= Time{} || machine <= Time{}) return;
     const double share = seconds(part) / seconds(machine);
     parts.push_back({path.empty() ? "/" : path, {0, share}, is_of_all_below});
   };
@@ -153,7 +158,7 @@ std::vector<UncountedUse::Part> UncountedUse::find_largest(Node root, Time machi
     Time rest = node.part.value_or(Time{});
     const bool is_cut_off = reads_ >= last_read;
     if (is_cut_off && rest < least) continue;
-    std::vector<std::string> paths = children_(node.path, kMaxListed);
+    std::vector<std::string> paths = children_(node.path, is_cut_off ? 1 : kMaxListed);
     reads_ += paths.size() / kNamesPerRead;
     std::erase_if(paths, [this](const std::string& path) { return known_.contains(path); });
     if (is_cut_off || paths.size() > kMaxChildren) {
@@ -220,10 +225,10 @@ std::string pattern_for(std::string_view path) {
 
 std::string why_uncounted(const UncountedUse::Part& part, const Selection& selection) {
   if (part.path == "/") {
-    return part.is_of_all_below ? "cgroups directly below the root, kernel threads and interrupts"
-                                : "kernel threads, interrupts, and processes in the root cgroup: "
-                                  "groups of scope cpu "
-                                  "count them";
+    if (part.is_of_all_below) return "cgroups below the root, kernel threads and interrupts";
+    return "kernel threads, interrupts, and processes in the root cgroup: groups of scope cpu "
+           "count "
+           "them";
   }
   const std::string path = part.path + (part.is_of_all_below ? "/x" : "");
   const Verdict verdict = selection.judge(path);

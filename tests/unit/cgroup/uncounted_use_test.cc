@@ -195,6 +195,20 @@ TEST(UncountedUseTest, NeverFallsWhereTheTimeOfTheRootIsBehind) {
   EXPECT_EQ(machine.update({{"/a"}})->total, 110ms);
 }
 
+TEST(UncountedUseTest, SubtractsWhatACgroupDidWhileTheTimeOfTheRootStoodStill) {
+  Machine machine{std::vector<std::string>{"/a"}};
+  machine.run("/", 1s);
+  (void)machine.update({{"/a"}});
+  machine.run("/a", 3ms);
+  machine.root_is_behind = 3ms;
+  const auto still = machine.update({{"/a"}});
+  EXPECT_FALSE(still->rate);
+  EXPECT_TRUE(still->largest.empty());
+  machine.root_is_behind = 0ms;
+
+  EXPECT_EQ(machine.update({{"/a"}})->total, 0ns);
+}
+
 TEST(UncountedUseTest, IsNotKnownWhereTheKernelDoesNotReport) {
   Machine machine{std::vector<std::string>{"/a"}};
   machine.is_readable = false;
