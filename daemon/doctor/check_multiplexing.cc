@@ -135,7 +135,7 @@ Finding finding_of(daemon::RunningTimes times) {
   return row->finding;
 }
 
-/// The result of a trial; if other work disturbed it, another CPU may do better.
+/// The result of a trial; if other work disturbed it, another one may do better.
 struct TimesTrial {
   Findings findings;
   bool is_worth_another = false;
@@ -149,7 +149,9 @@ TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf
   if (!times) return {undetermined("could not " + without_remedy(times.error()))};
   const std::chrono::milliseconds mux_interval{pmu.mux_interval_ms.value_or(4)};
   const daemon::RunningTimes verdict = daemon::judge(*times, mux_interval, daemon::kRotationTrial);
-  return {{finding_of(verdict)}, verdict == daemon::RunningTimes::kCpuShared};
+  const bool is_known =
+      verdict == daemon::RunningTimes::kRight || verdict == daemon::RunningTimes::kWrong;
+  return {{finding_of(verdict)}, !is_known};
 }
 
 constexpr std::size_t kMaxTrials = 4;  ///< each takes about 250 ms of CPU time
@@ -225,12 +227,14 @@ Findings check_cgroup_times(const CheckInputs& here) {
   const events::Pmu& pmu = *here.resolver->pmus().core_pmus().front();
   TimesTrial trial{undetermined("this process may run on no CPU of " + pmu.name), true};
   std::size_t trials = 0;
-  for (const int cpu : here.cpus) {
-    if (!trial.is_worth_another || trials == kMaxTrials) break;
-    if (!counts_on(pmu, cpu)) continue;
-    trials += here.self.run_bound_to(cpu, [&] {
-      trial = try_times(here, pmu, {cpu, own->directory.get(), own->path});
-    });
+  for (std::size_t round = 0; round < kMaxTrials; ++round) {
+    for (const int cpu : here.cpus) {
+      if (!trial.is_worth_another || trials == kMaxTrials) return trial.findings;
+      if (!counts_on(pmu, cpu)) continue;
+      trials += here.self.run_bound_to(cpu, [&] {
+        trial = try_times(here, pmu, {cpu, own->directory.get(), own->path});
+      });
+    }
   }
   return trial.findings;
 }

@@ -942,7 +942,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
 
     def test_doctor_reports_whether_times_of_cgroups_are_right(self):
         state, text = self.doctor("rotated", "cgroup times")
-        self.assertEqual(state, "ok" if self.time_running_is_right else "note")
+        self.assertEqual(state, "ok" if self.time_running_is_right else "note", text)
         self.assertIn("get their own running time" if self.time_running_is_right
                       else "accounts the running time of multiplexed cgroup groups to the wrong group",
                       text)
