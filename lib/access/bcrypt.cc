@@ -32,9 +32,11 @@ bool is_whole(std::string_view hash) {
 
 }  // namespace
 
+int cost_of(std::string_view hash) { return (hash[4] - '0') * 10 + (hash[5] - '0'); }
+
 std::string wrong_hash(std::string_view hash) {
   if (!begins_as_bcrypt(hash)) return "this is no bcrypt hash";
-  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
+  const int cost = cost_of(hash);
   if (cost < kMinCost)
     return "a hash of cost " + std::to_string(cost) + ", which bcrypt does not have";
   if (cost > kMaxCost) {

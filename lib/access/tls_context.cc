@@ -291,10 +291,31 @@ void ask_for_certificate(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_num_tickets(context, 0);
 }
 
+bool verifies(ClientCertificate policy) {
+  return policy == ClientCertificate::kVerifiedIfGiven ||
+         policy == ClientCertificate::kRequiredAndVerified;
+}
+
+/// Those of this system: where OpenSSL was built to find them, and where distributions have them.
+Result<> trust_system(SSL_CTX* context) {
+  constexpr const char* kBundles[] = {"/etc/ssl/certs/ca-certificates.crt",  // Debian
+                                      "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora
+                                      "/etc/ssl/ca-bundle.pem"};             // SUSE
+  bool any = SSL_CTX_set_default_verify_paths(context) == 1;
+  for (const char* bundle : kBundles) {
+    any = SSL_CTX_load_verify_locations(context, bundle, nullptr) == 1 || any;
+  }
+  ERR_clear_error();
+  if (any) return {};
+  return Error{0, "find the certificate authorities of this system", kClientCa.remedy};
+}
+
 /// Trusts each certificate of the text itself, as Go does: also an intermediate CA, or a client's
 /// own certificate.
 Result<> trust_authorities(SSL_CTX* context, const TlsSettings& settings) {
-  if (settings.client_ca.empty()) return {};
+  if (settings.client_ca.empty()) {
+    return verifies(settings.client_certificate) ? trust_system(context) : Result<>{};
+  }
   const auto authorities = read_certificates(kClientCa, settings.client_ca);
   if (!authorities) return authorities.error();
   X509_STORE* const store = SSL_CTX_get_cert_store(context);

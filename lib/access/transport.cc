@@ -54,9 +54,18 @@ class TlsTransport final : public StreamTransport<ssl::stream<Socket&>> {
   asio::awaitable<Finished> handshake() override {
     return stream_.async_handshake(role_, kReturnError);
   }
+  std::string why_refused(const boost::system::error_code& error) const override {
+    const long found = ::SSL_get_verify_result(native());
+    const std::string reason = error.message();
+    if (found == X509_V_OK) return reason;
+    return reason + ": " + ::X509_verify_cert_error_string(found);
+  }
   asio::awaitable<Finished> end() override { return stream_.async_shutdown(kReturnError); }
 
  private:
+  /// Asio has it for a stream that may be changed only.
+  SSL* native() const { return const_cast<ssl::stream<Socket&>&>(stream_).native_handle(); }
+
   std::shared_ptr<ssl::context> context_;
   ssl::stream_base::handshake_type role_;
 };

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -42,6 +43,11 @@ class Transport {
 
   /// Must be called first. On an error no communication with the client is possible.
   virtual boost::asio::awaitable<Finished> handshake() = 0;
+  /// Why the handshake failed with `error`: "certificate verify failed (...): certificate has
+  /// expired".
+  virtual std::string why_refused(const boost::system::error_code& error) const {
+    return error.message();
+  }
 
   /// Reads at least one byte into the front of `room`.
   virtual boost::asio::awaitable<Transferred> read_some(boost::asio::mutable_buffer room) = 0;

@@ -105,14 +105,13 @@ constexpr yaml::Key<ParsedRateLimit> kRateKeys[] = {
 
 void read_rate_limit(const yaml::Value& value, AccessSettings& access) {
   ParsedRateLimit parsed;
-  if (!yaml::read_map<ParsedRateLimit>(value, kRateKeys, parsed)) return;
+  if (!yaml::read_map<ParsedRateLimit>(value, kRateKeys, parsed, yaml::Blank::kDefault)) return;
   if (parsed.interval == 0s) {
     if (!parsed.has_interval) value.warn("without an interval, nothing is limited");
     return;
   }
   if (parsed.burst == 0) {
-    return parsed.burst_at.value_or(value).refuse("a burst of 0 lets no request through",
-                                                  "write 'burst: 1' or more");
+    parsed.burst_at.value_or(value).warn("a burst of 0 answers every request with 429");
   }
   access.rate_limit = {parsed.interval, static_cast<unsigned>(parsed.burst)};
 }
@@ -132,7 +131,8 @@ constexpr yaml::Key<ParsedWeb> kWebKeys[] = {
      {.inner = list_tls_keys}},
     {"http_server_config",
      [](const yaml::Value& value, ParsedWeb& parsed) {
-       yaml::read_map<AccessSettings>(value, kHttpKeys, parsed.config.access);
+       yaml::read_map<AccessSettings>(value, kHttpKeys, parsed.config.access,
+                                      yaml::Blank::kDefault);
      },
      {.inner =
           [](const std::string& map, std::vector<yaml::KeyReference>& all) {
@@ -159,7 +159,7 @@ void read_web_config(const yaml::Node& root, const std::string& name, LoadedWebC
   const yaml::Value value(root, {name, 0, 0, {}}, loaded.diagnostics);
   ParsedWeb parsed{loaded.config, std::filesystem::path(name).parent_path()};
   // Any value may be a misplaced password or key.
-  yaml::read_map<ParsedWeb>(value.redacted(), kWebKeys, parsed);
+  yaml::read_map<ParsedWeb>(value.redacted(), kWebKeys, parsed, yaml::Blank::kDefault);
 }
 
 }  // namespace

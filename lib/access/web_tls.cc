@@ -216,11 +216,11 @@ bool verifies_clients(ClientCertificate policy) {
          policy == ClientCertificate::kRequiredAndVerified;
 }
 
-void refuse_contradictions_about_clients(const ParsedTls& parsed) {
+void check_clients(const ParsedTls& parsed) {
   const ClientCertificate policy = parsed.tls.client_certificate;
   if (verifies_clients(policy) && !parsed.client_ca.is_given()) {
-    parsed.client_auth->refuse("there is no certificate authority to verify clients",
-                               "add 'client_ca_file: ' and its name");
+    parsed.client_auth->warn(
+        "without client_ca_file, a certificate of any authority that this system trusts will do");
   }
   if (policy == ClientCertificate::kNone && parsed.client_ca.is_given()) {
     const ParsedPem& ca = parsed.client_ca;
@@ -256,9 +256,9 @@ void give_pems(ParsedTls& parsed) {
 
 std::optional<TlsSettings> read_tls(const yaml::Value& value, const std::string& directory) {
   ParsedTls parsed{directory};
-  if (!yaml::read_map<ParsedTls>(value, kTlsKeys, parsed)) return {};
+  if (!yaml::read_map<ParsedTls>(value, kTlsKeys, parsed, yaml::Blank::kDefault)) return {};
   if (parsed.knows_all_words) {
-    refuse_contradictions_about_clients(parsed);
+    check_clients(parsed);
     refuse_contradictions_about_versions(parsed);
   }
   if (!wants_tls(parsed)) {

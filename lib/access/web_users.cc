@@ -47,6 +47,12 @@ void read_user(const yaml::Value& key, const yaml::Value& value,
     return value.refuse(
         wrong, fmt::format("{}, of a cost from {} to {}", kHash.remedy, kMinCost, kMaxCost));
   }
+  if (const int cost = cost_of(*hash); cost > kMaxUsualCost) {
+    value.warn(
+        fmt::format("a hash of cost {}: one check of it takes many seconds, and other logins "
+                    "wait for it",
+                    cost));
+  }
   users[*name] = *hash;
 }
 

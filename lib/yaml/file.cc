@@ -56,7 +56,9 @@ std::optional<Node> read_tree(std::string_view text, const std::string& name, co
     diagnostics.add({{name, 0, 0, {}}, "the text is too large", about_size(kind)});
     return {};
   }
-  if (const auto bad = first_unreadable(text)) {
+  std::optional<Unreadable> bad = first_unreadable(text);
+  if (!bad) bad = first_invisible(text);
+  if (bad) {
     const Place place = place_at(text, bad->offset);
     diagnostics.add({{name, place.line, place.column, {}}, bad->what, bad->remedy});
     return {};

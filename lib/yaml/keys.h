@@ -36,10 +36,14 @@ struct Key {
   std::string_view remedy = {};        ///< then the remedy
 };
 
+/// What a key without content is: `key:`, `key: ""`, `key: {}`.
+enum class Blank { kWrong, kDefault };
+
 /// False after an error in the keys themselves, which leaves open what the map should contain: a
 /// misspelled key is not also reported as missing.
 template <typename Target>
-bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& target) {
+bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& target,
+              Blank blank = Blank::kWrong) {
   std::vector<std::string> names;
   for (const Key<Target>& key : keys) names.emplace_back(key.name);
   const std::optional<Value::Entries> entries = map.entries(names);
@@ -54,7 +58,11 @@ bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& targe
     for (const auto& [name, value] : entries->known) {
       if (name != key.name) continue;
       found = true;
-      key.read(value, target);
+      if (blank == Blank::kDefault && value.is_blank()) {
+        value.warn("this is empty: the default applies");
+      } else {
+        key.read(value, target);
+      }
     }
     if (!found && !key.when_missing.empty()) {
       map.refuse(std::string(key.when_missing), std::string(key.remedy));

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -49,13 +50,6 @@ std::optional<std::string_view> wrong_spelling(std::string_view text) {
   return found != nullptr ? std::optional(found->what) : std::nullopt;
 }
 
-std::optional<std::string_view> wrong_spelling_of_whole(std::string_view text) {
-  if (const auto wrong = wrong_spelling(text)) return wrong;
-  if (is_digits(text)) return {};
-  const bool has_point = text.find_first_not_of("0123456789.") == text.npos;
-  return has_point ? "is not a whole number" : "is not in plain digits";
-}
-
 /// A number beyond the range of a double becomes one that is out of every range.
 std::optional<double> parse_decimal(std::string_view text) {
   // from_chars would accept "inf", and a point without a digit before it
@@ -64,6 +58,23 @@ std::optional<double> parse_decimal(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (end != text.data() + text.size()) return {};
   return error == std::errc() ? number : 0;
+}
+
+/// 1e+06, as programs in Go write a large number that they read from JSON or YAML.
+std::optional<std::uint64_t> parse_power(std::string_view text) {
+  constexpr double kExact = 1LL << 53;
+  if (text.find_first_of("eE") == text.npos) return {};
+  const std::optional<double> number = parse_decimal(text);
+  const bool is_whole =
+      number && *number > 0 && *number <= kExact && *number == std::floor(*number);
+  return is_whole ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+}
+
+std::optional<std::string_view> wrong_spelling_of_whole(std::string_view text) {
+  if (const auto wrong = wrong_spelling(text)) return wrong;
+  if (is_digits(text)) return {};
+  const bool has_point = text.find_first_not_of("0123456789.") == text.npos;
+  return has_point ? "is not a whole number" : "is not in plain digits";
 }
 
 struct DurationExample {
@@ -102,11 +113,12 @@ std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& 
   const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
   if (!text) return {};
 
-  if (const auto wrong = wrong_spelling_of_whole(*text)) {
+  const std::optional<std::uint64_t> power = parse_power(*text);
+  if (const auto wrong = power ? std::nullopt : wrong_spelling_of_whole(*text)) {
     value.refuse(fmt::format("{} {}", value.quoted_text(), *wrong), remedy + ", in plain digits");
     return {};
   }
-  const std::optional<std::uint64_t> number = parse_unsigned(*text);
+  const std::optional<std::uint64_t> number = power ? power : parse_unsigned(*text);
   if (number && range.min <= *number && *number <= range.max) return number;
   value.refuse(value.quoted_text() + " is out of range", remedy);
   return {};

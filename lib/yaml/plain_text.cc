@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 
+#include "base/lookup.h"
 #include "base/utf8.h"
 
 namespace pex::yaml {
@@ -20,15 +22,55 @@ struct CodeRange {
 constexpr CodeRange kControls[] = {
     {0x00, 0x1f},      // C0: line breaks, escape sequences
     {0x7f, 0x9f},      // delete, and C1 with one more line break
+    {0xad, 0xad},      // soft hyphen
+    {0x200b, 0x200b},  // zero-width space
     {0x2028, 0x202e},  // line and paragraph separators, and turning the reading direction
-    {0x2066, 0x2069},  // the same
+    {0x2060, 0x2064},  // word joiner and others without width
+    {0x2066, 0x2069},  // turning the reading direction
     {0xfeff, 0xfeff},  // byte order mark: invisible
 };
+/// These look like a blank, or like nothing, and are none to YAML. Texts may contain them.
+constexpr CodeRange kOtherBlanks[] = {
+    {0xa0, 0xa0},        // no-break space
+    {0x115f, 0x1160},    // Hangul fillers
+    {0x1680, 0x1680},    // Ogham space mark
+    {0x180e, 0x180e},    // Mongolian vowel separator
+    {0x2000, 0x200f},    // spaces of other widths, joiners, marks of direction
+    {0x202f, 0x202f},    // narrow no-break space
+    {0x205f, 0x205f},    // mathematical space
+    {0x2800, 0x2800},    // empty Braille pattern
+    {0x3000, 0x3000},    // ideographic space
+    {0x3164, 0x3164},    // Hangul filler
+    {0xfe00, 0xfe0f},    // variation selectors
+    {0xe0000, 0xe01ef},  // tags, and more selectors
+};
 
-bool is_control(std::uint32_t code) {
-  return std::any_of(std::begin(kControls), std::end(kControls), [code](const CodeRange& range) {
+struct NamedCharacter {
+  std::uint32_t code;
+  std::string_view name;
+};
+constexpr NamedCharacter kNames[] = {
+    {0xa0, "a no-break space"},     {0xad, "a soft hyphen"},
+    {0x200b, "a zero-width space"}, {0x202f, "a narrow no-break space"},
+    {0x2060, "a word joiner"},      {0x3000, "an ideographic space"},
+    {0xfeff, "a byte order mark"},
+};
+
+bool is_in(std::span<const CodeRange> ranges, std::uint32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(), [code](const CodeRange& range) {
     return range.first <= code && code <= range.last;
   });
+}
+
+bool is_control(std::uint32_t code) { return is_in(kControls, code); }
+
+bool is_word_letter(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_';
+}
+
+/// Not the line breaks and tabs of a text file.
+bool is_invisible(std::uint32_t code) {
+  return is_in(kOtherBlanks, code) || (code > 0x9f && is_control(code));
 }
 
 std::string in_hex(const char* format, std::uint32_t number) {
@@ -42,6 +84,7 @@ std::string escaped(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\r') return "\\r";
   if (code == '\t') return "\\t";
+  if (code > 0xffff) return in_hex("\\U%08x", code);
   return in_hex(code < 0x100 ? "\\x%02x" : "\\u%04x", code);
 }
 
@@ -79,6 +122,30 @@ std::optional<Unreadable> first_unreadable(std::string_view text) {
   return {};
 }
 
+std::optional<Unreadable> first_invisible(std::string_view text, int line) {
+  int here = 1;
+  char before = '\n';       // the last character, where all before it may be indentation and a key
+  bool is_in_text = false;  // behind that
+  for (std::size_t offset = 0; offset < text.size();) {
+    const Character character = first_character(text.substr(offset));
+    const bool follows_key = !is_in_text && !is_word_letter(before);
+    if ((follows_key || here == line) && is_invisible(character.code)) {
+      const NamedCharacter* const found = lookup(kNames, &NamedCharacter::code, character.code);
+      const std::string code = "the invisible character " + in_hex("U+%04X", character.code);
+      return Unreadable{offset,
+                        found == nullptr ? code : code + " (" + std::string(found->name) + ")",
+                        "remove it, or write an ordinary blank in its place"};
+    }
+    const char c = text[offset];
+    here += c == '\n' ? 1 : 0;
+    is_in_text = c != '\n' && (is_in_text || before == ':' ||
+                               !(is_word_letter(c) || c == ' ' || c == '-' || c == ':'));
+    before = c;
+    offset += std::max<std::size_t>(character.bytes, 1);
+  }
+  return {};
+}
+
 bool holds_control_characters(std::string_view text) {
   while (!text.empty()) {
     const Character character = first_character(text);
@@ -97,7 +164,8 @@ std::string shown(std::string_view text) {
     if (character.bytes == 0) {
       line += in_hex("\\x%02x", byte_of(text[0]));
     } else {
-      line += is_control(character.code) ? escaped(character.code) : std::string(text, 0, bytes);
+      const bool is_seen = !is_control(character.code) && !is_invisible(character.code);
+      line += is_seen ? std::string(text, 0, bytes) : escaped(character.code);
     }
     text.remove_prefix(bytes);
   }

@@ -25,10 +25,16 @@ struct Unreadable {
 /// tab and line break. yaml-cpp takes some of these for the end of the file without an error.
 std::optional<Unreadable> first_unreadable(std::string_view text);
 
+/// The first character without a shape (no-break space, byte order mark, ...) that stands in the
+/// indentation of a line or next to its first ':', or anywhere in `line`. YAML takes these for
+/// letters where blanks are meant.
+std::optional<Unreadable> first_invisible(std::string_view text, int line = 0);
+
 /// True if `text` contains a character that could break a line or confuse a terminal.
 bool holds_control_characters(std::string_view text);
 
-/// The operator's text, for the middle of a message: at most 60 characters, on one line.
+/// The operator's text, for the middle of a message: at most 60 characters, on one line; what
+/// cannot be seen is escaped.
 std::string shown(std::string_view text);
 
 /// shown() between single quotes.

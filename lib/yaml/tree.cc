@@ -5,8 +5,14 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <sstream>
+#include <system_error>
 #include <utility>
+
+#include "base/text.h"
 
 namespace pex::yaml {
 namespace {
@@ -14,6 +20,12 @@ namespace {
 // Errors found here are thrown as yaml-cpp throws its own.
 constexpr char kTooDeep[] = "lists and maps are nested too deep";
 constexpr char kNoClosingQuote[] = "this quote is never closed";
+
+/// After each joined pair of surrogates: escape, which no text may contain.
+constexpr char kPadding = '\x1b';
+
+/// In bytes. PyYAML and libyaml (go-yaml, Psych) fold at the first blank after column 80.
+constexpr std::size_t kLeastFold = 60;
 
 std::size_t offset_of(const YAML::Mark& mark) {
   return static_cast<std::size_t>(std::max(mark.pos, 0));
@@ -68,12 +80,16 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                 const std::string& value) override {
-    add({.kind = Node::Kind::kText,
-         .place = place_of(mark),
-         .text = value,
-         .plain = tag != "!",
-         .one_line = is_on_one_line(mark, value),
-         .tag = written_tag(tag)});
+    const std::string_view source = text_.substr(std::min(offset_of(mark), text_.size()));
+    Node text{.kind = Node::Kind::kText,
+              .place = place_of(mark),
+              .text = without_padding(value),
+              .plain = tag != "!",
+              .tag = written_tag(tag)};
+    if (source.starts_with('|') || source.starts_with('>')) trim_line_breaks(text.text);
+    text.several_lines = !is_in_quotes(mark, source) &&
+                         (text.text.find('\n') != text.text.npos || is_misindented(source, value));
+    add(std::move(text));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
@@ -103,20 +119,48 @@ class TreeBuilder final : public YAML::EventHandler {
     return tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size()) : tag;
   }
 
+  static std::string without_padding(std::string value) {
+    constexpr char kLeadOf4Bytes = '\xf0';
+    for (std::size_t at = value.find(kPadding); at != value.npos; at = value.find(kPadding, at)) {
+      const bool is_padding = at >= 4 && (value[at - 4] & kLeadOf4Bytes) == kLeadOf4Bytes;
+      if (is_padding) value.erase(at, 1);
+      if (!is_padding) ++at;
+    }
+    return value;
+  }
+
   bool starts_with(std::size_t offset, char c) const {
     return offset < text_.size() && text_[offset] == c;
   }
 
-  /// The source of a plain text that continues in the next line, or of a block after '|' or '>',
-  /// does not start with the text. After an anchor or a tag (which are refused anyway) this is
-  /// unknown.
-  bool is_on_one_line(const YAML::Mark& mark, const std::string& value) const {
-    const std::string_view source = text_.substr(std::min(offset_of(mark), text_.size()));
-    if (source.empty() || source[0] == '&' || source[0] == '!') return true;
-    if (!is_quote(source[0])) return source.starts_with(value);
-    const std::optional<std::string_view> whole = quoted_text(source);
-    if (!whole) throw YAML::ParserException(mark, kNoClosingQuote);
-    return whole->find('\n') == whole->npos;
+  std::size_t column_at(std::size_t offset) const {
+    const std::size_t line_break = text_.substr(0, offset).rfind('\n');
+    return line_break == text_.npos ? offset : offset - line_break - 1;
+  }
+
+  static void trim_line_breaks(std::string& text) { text.erase(text.find_last_not_of('\n') + 1); }
+
+  static bool is_in_quotes(const YAML::Mark& mark, std::string_view source) {
+    if (source.empty() || !is_quote(source[0])) return false;
+    if (!quoted_text(source)) throw YAML::ParserException(mark, kNoClosingQuote);
+    return true;
+  }
+
+  /// A text without quotes goes on in the next line if that is indented, also by mistake. Looks at no
+  /// more of `source` than the text takes, as a file may have many texts on one line.
+  bool is_misindented(std::string_view source, std::string_view left) const {
+    if (source.empty() || std::string_view("&!|>").find(source[0]) != source.npos) return false;
+    for (;;) {
+      const std::size_t length = source.substr(0, left.size()).find('\n');
+      if (length == source.npos) return false;
+      const std::string_view line = trim(source.substr(0, length));
+      if (line.empty() || left.size() <= line.size()) return false;
+      if (column_at(text_.size() - source.size()) + line.size() < kLeastFold) return true;
+      left.remove_prefix(line.size());
+      left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
+      source.remove_prefix(std::min(source.find_first_not_of(" \t\r\n", length), source.size()));
+      if (source.starts_with("- ")) return true;
+    }
   }
 
   Place place_of_nothing(const YAML::Mark& mark) const {
@@ -164,6 +208,9 @@ const char* remedy_for(std::string_view message) {
     return "put text that starts with '*' or '&' in quotes; or write the value itself: aliases "
            "are not followed";
   }
+  if (message.starts_with(INVALID_UNICODE)) {
+    return "write the character itself; or, as JSON does, the escapes of both its surrogates";
+  }
   return "check the indentation, which takes no tabs, and the brackets and quotes here and above; "
          "put text with special characters in quotes";
 }
@@ -171,9 +218,44 @@ const char* remedy_for(std::string_view message) {
 /// After a colon yaml-cpp quotes the file, which may contain a secret.
 Diagnostic syntax_error(const YAML::Exception& thrown, std::string_view text,
                         const std::string& file) {
+  if (const auto unseen = first_invisible(text, thrown.mark.line + 1)) {
+    return {position_at(text, unseen->offset, file), unseen->what, unseen->remedy};
+  }
   return {position_at(text, offset_of(thrown.mark), file),  // its column is 0 at the end of a file
           "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": "))),
           remedy_for(thrown.msg)};
+}
+
+/// The offset within its range of the surrogate that is escaped at the start of `text`.
+std::optional<std::uint32_t> surrogate(std::string_view text, std::uint32_t first_of_range) {
+  constexpr std::size_t kLength = 6;  // of \uD83D
+  if (!text.starts_with("\\u") || text.size() < kLength) return {};
+  std::uint32_t code = 0;
+  const char* const end = text.data() + kLength;
+  const auto [after, error] = std::from_chars(text.data() + 2, end, code, 16);
+  const bool is_in_range = error == std::errc() && after == end && code - first_of_range < 0x400;
+  return is_in_range ? std::optional(code - first_of_range) : std::nullopt;
+}
+
+/// JSON escapes a character beyond U+FFFF as a pair of surrogates (RFC 8259, 7), which yaml-cpp
+/// refuses. Written with the escapes of YAML, and kPadding, it is as long.
+std::string with_joined_surrogates(std::string_view text) {
+  std::string joined;
+  while (!text.empty()) {
+    const auto high = surrogate(text, 0xd800);
+    const auto low = high ? surrogate(text.substr(6), 0xdc00) : std::nullopt;
+    if (low) {
+      char escape[16];
+      std::snprintf(escape, sizeof escape, "\\U%08x\\e", 0x10000 + (*high << 10) + *low);
+      joined += escape;
+      text.remove_prefix(12);
+      continue;
+    }
+    const std::size_t length = std::min<std::size_t>(text[0] == '\\' ? 2 : 1, text.size());
+    joined += text.substr(0, length);
+    text.remove_prefix(length);
+  }
+  return joined;
 }
 
 /// At most two calls, never a loop: for some texts yaml-cpp finds documents without end (",").
@@ -203,6 +285,10 @@ std::optional<Node> parse_yaml(std::string_view text, const std::string& file,
     refuse_second_document(parser, text, second, file, diagnostics);
     return first.take_root();
   } catch (const YAML::Exception& thrown) {
+    if (thrown.msg.starts_with(YAML::ErrorMsg::INVALID_UNICODE)) {
+      const std::string joined = with_joined_surrogates(text);
+      if (joined != text) return parse_yaml(joined, file, diagnostics);
+    }
     diagnostics.add(syntax_error(thrown, text, file));
     return {};
   }

@@ -24,7 +24,7 @@ struct Node {
   Place place;                      ///< for a missing value the place of its key or its dash
   std::string text = {};            ///< of kText
   bool plain = true;                ///< kText only: written without quotes
-  bool one_line = true;             ///< kText only: does not continue in the next line
+  bool several_lines = false;       ///< kText only: not one line, nor folded as programs fold one
   std::string tag = {};             ///< `!name` in front of the value; almost always empty
   std::vector<Node> children = {};  ///< items of a list; key, value, key, value, ... of a map
 };

@@ -113,9 +113,10 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
 
 std::optional<std::string> Value::text(const Expected& expected) const {
   if (!is(Node::Kind::kText, expected)) return {};
-  if (!node_->one_line) {
+  if (node_->several_lines) {
     refuse(quoted_text() + " runs over more than one line",
-           "write each text on one line, and items and keys in the column of those above");
+           "write each text on one line or below '>-', and items and keys in the column of those "
+           "above");
     return {};
   }
   if (holds_control_characters(node_->text)) {
@@ -227,8 +228,12 @@ std::optional<bool> read_flag(const Value& value) {
   const std::string remedy = "write true or false";
   const std::optional<std::string> text = value.unquoted_text({"true or false", remedy});
   if (!text) return {};
-  if (*text == "true") return true;
-  if (*text == "false") return false;
+  for (const std::string_view yes : {"true", "True", "TRUE"}) {
+    if (*text == yes) return true;
+  }
+  for (const std::string_view no : {"false", "False", "FALSE"}) {
+    if (*text == no) return false;
+  }
   value.refuse(value.quoted_text() + " is not true or false", remedy);
   return {};
 }

@@ -36,6 +36,11 @@ class Value {
   bool is_text() const { return node_->kind == Node::Kind::kText; }
   bool is_list() const { return node_->kind == Node::Kind::kList; }
   bool is_map() const { return node_->kind == Node::Kind::kMap; }
+  bool is_alias() const { return node_->kind == Node::Kind::kAlias; }
+  /// Nothing, or a text or map without content; not an empty list, which may mean none of all.
+  bool is_blank() const {
+    return node_->text.empty() && node_->children.empty() && !is_list() && !is_alias();
+  }
   /// True for the YAML of "{a, b}" and "{a, b}:c" without quotes: a map whose keys have no value,
   /// or are maps themselves. False if it has the key `meant`.
   bool is_map_by_accident(std::string_view meant) const;
@@ -57,9 +62,9 @@ class Value {
   /// The text without any check, to look ahead: empty if it is none.
   std::string_view unchecked_text() const { return is_text() ? node_->text : std::string_view(); }
 
-  /// Quoted or plain text, on one line.
+  /// Text without a line break, however it is written: quoted, plain, or below a '>-'.
   std::optional<std::string> text(const Expected& expected) const;
-  /// Text with its line breaks, as below a '|'.
+  /// Text with its line breaks, as below a '|'; without those at its end.
   std::optional<std::string> lines(const Expected& expected) const;
   /// Unquoted text; quotes would make it a text that only resembles a number.
   std::optional<std::string> unquoted_text(const Expected& expected) const;
@@ -110,7 +115,7 @@ class DuplicateKeys {
   std::map<std::string, Position> seen_;
 };
 
-/// `true` or `false`; not YAML's other spellings.
+/// `true` or `false`, also with capitals (YAML 1.2, 10.3.2); not the words of YAML 1.1.
 std::optional<bool> read_flag(const Value& value);
 
 /// Keeps the default after an error.

@@ -48,6 +48,48 @@ Loaded load_events(const std::string& events) {
   return load_text("groups: [{name: a, scope: cpu, events: " + events + "}]\n", "c.yaml");
 }
 
+TEST(LoadTest, ReadsATextHoweverAProgramHasFoldedIt) {
+  const std::string help =
+      "Context switches of this CPU since the start of the exporter, counted by "
+      "the kernel itself.";
+  const std::string before = "groups:\n- events:\n  - event: context-switches\n    help: ";
+  const std::string after = "\n  name: sw\n  scope: cpu\n";
+  for (const char* folded :
+       {"Context switches of this CPU since the start of the exporter, counted by\n"
+        "      the kernel itself.",
+        "\"Context switches of this CPU since the start of the exporter, counted\\\n"
+        "      \\ by the kernel itself.\"",
+        ">-\n      Context switches of this CPU since the start of the exporter,\n"
+        "      counted by the kernel itself.",
+        "|\n      Context switches of this CPU since the start of the exporter, counted by the "
+        "kernel itself."}) {
+    const Loaded loaded = load_text(before + folded + after, "c.yaml");
+    ASSERT_THAT(messages(loaded), IsEmpty());
+    EXPECT_EQ(loaded.config.groups[0].events[0].help, help) << folded;
+  }
+}
+
+TEST(LoadTest, ReadsWhatEncodersOfJsonWrite) {
+  const Loaded loaded = load_text(
+      R"({"groups":[{"name":"sw","scope":"cpu","pinned":false,"events":[)"
+      "\n\t"
+      R"({"event":"x","help":"a\/b \ud83d\ude80 c"}]}],"limits":{"max_series":1e+06},"x":1})",
+      "c.yaml");
+
+  EXPECT_EQ(loaded.config.groups[0].events[0].help, "a/b \xf0\x9f\x9a\x80 c.");
+  EXPECT_EQ(loaded.config.limits.max_series, 1'000'000U);
+  EXPECT_THAT(messages(loaded), ElementsAre(::testing::StartsWith("c.yaml:2:78: x: unknown key")));
+}
+
+TEST(LoadTest, ReadsBooleansWithCapitals) {
+  for (const char* word : {"true", "True", "TRUE"}) {
+    const Loaded loaded = load_text(
+        "groups: [{name: a, events: [x], scope: cpu, pinned: " + std::string(word) + "}]\n", "c");
+    EXPECT_TRUE(loaded.config.groups[0].pinned) << word;
+    EXPECT_THAT(messages(loaded), IsEmpty());
+  }
+}
+
 TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   const Loaded loaded = load_text(kOneGroup, "c.yaml");
 
