@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/boot_clock.h"
+
 namespace pex::bench {
 namespace {
 
@@ -84,7 +86,7 @@ collect::Snapshot synthetic_snapshot(const Shape& shape) {
   for (const collect::GroupPlan& group : plan.cgroup.groups) {
     snapshot.cgroup.push_back(table_of(group, shape.rows(), random));
   }
-  snapshot.taken = std::chrono::system_clock::now();
+  snapshot.taken = BootClock::now();
   snapshot.targets = std::make_shared<const collect::TargetSet>(std::move(targets));
   snapshot.plan = std::make_shared<const collect::CountingPlan>(std::move(plan));
   return snapshot;

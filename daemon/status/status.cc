@@ -308,9 +308,9 @@ Status::Limits limits_of(const StatusInputs& inputs) {
 
 void add_snapshot(const StatusInputs& inputs, Status& status) {
   const Snapshot& snapshot = *inputs.snapshot;
-  status.last_poll = Status::Poll{
-      inputs.counters.last.duration, Moment{snapshot.taken, inputs.polled_at},
-      inputs.counters.last.groups_off_pmu, inputs.counters.last.targets_rotated_manually};
+  status.last_poll = Status::Poll{inputs.counters.last.duration, snapshot.taken,
+                                  inputs.counters.last.groups_off_pmu,
+                                  inputs.counters.last.targets_rotated_manually};
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
   status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), inputs.counters.last.late_cpus,
                                    cpus.left_out};

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "access/web_protections.h"
+#include "base/boot_clock.h"
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
-#include "daemon/status/moment.h"
 #include "history/activity.h"
 #include "host/self_process.h"
 #include "plan/plan.h"
@@ -22,8 +22,8 @@ namespace pex::daemon {
 /// The configuration in force, and the result of the last load.
 struct ConfigurationLoad {
   std::string file;  ///< empty: the embedded default
-  Moment in_force_since;
-  Moment last_tried;
+  BootClock::time_point in_force_since;
+  BootClock::time_point last_tried;
   std::vector<std::string> errors;  ///< of the last load; none if it succeeded
 };
 
@@ -45,12 +45,11 @@ struct PollCounters {
 /// What the status is made from.
 struct StatusInputs {
   std::string version;
-  Moment now;
-  Moment started;
+  BootClock::time_point now;
+  BootClock::time_point started;
   const plan::Plan& plan;
-  std::span<const std::string> warnings;                 ///< further warnings of the load
-  const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
-  std::chrono::steady_clock::time_point polled_at = {};  ///< when the last poll ended
+  std::span<const std::string> warnings;        ///< further warnings of the load
+  const collect::Snapshot* snapshot = nullptr;  ///< null before the first poll
   const history::Activity& activity;
   PollCounters counters;
   std::chrono::nanoseconds interval{};
@@ -224,7 +223,7 @@ struct Status {
 
   struct Poll {
     std::chrono::nanoseconds duration{};
-    Moment taken;
+    BootClock::time_point taken;
     std::size_t groups_off_pmu = 0;
     std::size_t targets_rotated_manually = 0;  ///< whose groups the exporter rotates itself
   };
@@ -233,8 +232,8 @@ struct Status {
   static constexpr std::size_t kMaxBusySums = 10;  ///< of each configured one
 
   std::string version;
-  Moment now;
-  Moment started;
+  BootClock::time_point now;
+  BootClock::time_point started;
   std::chrono::nanoseconds interval{};
   std::uint64_t polls = 0;
   std::uint64_t overruns = 0;

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
+#include "base/boot_clock.h"
 #include "base/lookup.h"
 #include "base/utf8.h"
 #include "exposition/metric_names.h"
@@ -32,9 +33,7 @@ json::value whole(std::optional<std::uint64_t> value) {
 
 double seconds(std::chrono::duration<double> duration) { return duration.count(); }
 
-double timestamp(std::chrono::system_clock::time_point time) {
-  return seconds(time.time_since_epoch());
-}
+double timestamp(BootClock::time_point time) { return seconds(date_of(time).time_since_epoch()); }
 
 /// To the millisecond, the precision of a point's age.
 double rounded(history::Activity::Seconds age) { return std::round(age.count() * 1e3) / 1e3; }
@@ -330,7 +329,7 @@ json::object limits(const Status::Limits& of) {
 json::value last_poll(const Status& status) {
   if (!status.last_poll) return {};
   const Status::Poll& poll = *status.last_poll;
-  return json::object{{"timestamp_seconds", timestamp(poll.taken.at)},
+  return json::object{{"timestamp_seconds", timestamp(poll.taken)},
                       {"age_seconds", seconds(status.now - poll.taken)},
                       {"duration_seconds", seconds(poll.duration)},
                       {"groups_off_pmu", poll.groups_off_pmu},
@@ -346,8 +345,8 @@ json::object polls(const Status& status) {
 
 json::object configuration(const ConfigurationLoad& load) {
   return {{"file", text_or_null(load.file)},
-          {"in_force_since_timestamp_seconds", timestamp(load.in_force_since.at)},
-          {"last_load_timestamp_seconds", timestamp(load.last_tried.at)},
+          {"in_force_since_timestamp_seconds", timestamp(load.in_force_since)},
+          {"last_load_timestamp_seconds", timestamp(load.last_tried)},
           {"last_load_successful", load.errors.empty()},
           {"errors", texts(load.errors)}};
 }
@@ -378,8 +377,8 @@ std::string status_json(const Status& status) {
   const json::object object{{"status_version", kStatusVersion},
                             {"name", "perf_event_exporter"},
                             {"version", text(status.version)},
-                            {"timestamp_seconds", timestamp(status.now.at)},
-                            {"start_timestamp_seconds", timestamp(status.started.at)},
+                            {"timestamp_seconds", timestamp(status.now)},
+                            {"start_timestamp_seconds", timestamp(status.started)},
                             {"uptime_seconds", seconds(status.now - status.started)},
                             {"machine", machine(status)},
                             {"groups", groups(status)},

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "access/web_tls.h"
+#include "base/boot_clock.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
@@ -76,7 +77,7 @@ void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProt
 void AccessStatus::adopt(const access::WebProtections& in_force,
                          std::vector<std::string> downgrades) {
   is_loaded_ = true;
-  load_->load.in_force_since = load_->load.last_tried = Moment::now();
+  load_->load.in_force_since = load_->load.last_tried = BootClock::now();
   load_->load.errors.clear();
   load_->protections = access::states_of(in_force);
   load_->downgrades = std::move(downgrades);
@@ -84,7 +85,7 @@ void AccessStatus::adopt(const access::WebProtections& in_force,
 
 void AccessStatus::reject(const AccessReload::Reload& reload, std::vector<std::string> downgrades) {
   is_loaded_ = false;
-  load_->load.last_tried = Moment::now();
+  load_->load.last_tried = BootClock::now();
   load_->load.errors = std::move(downgrades);
   for (const Error& error : reload.errors) load_->load.errors.push_back(worded(error));
 }
@@ -101,7 +102,7 @@ std::vector<MetricFamily> AccessStatus::Collect() const {
       collected(self_family("perf_event_exporter_web_config_last_reload_successful"),
                 is_loaded_ ? 1 : 0),
       collected(self_family("perf_event_exporter_web_config_last_reload_success_timestamp_seconds"),
-                seconds_since_epoch(load_->load.in_force_since.at)),
+                seconds_since_epoch(load_->load.in_force_since)),
       std::move(downgrades)};
 }
 

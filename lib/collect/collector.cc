@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/alarm.h"
+#include "base/boot_clock.h"
 #include "base/duration.h"
 #include "collect/joining.h"
 #include "collect/worker.h"
@@ -241,7 +242,7 @@ void Collector::apply_changes() {
   models->change(*plan_, places);
   models_ = std::move(models);
   sums_.change(plan_, joined_.get());
-  starts_.change(places, std::chrono::system_clock::now());
+  starts_.change(places, BootClock::now());
   tracker_.change(std::move(*changes));
 }
 

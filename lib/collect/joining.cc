@@ -8,6 +8,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/boot_clock.h"
+
 namespace pex::collect {
 namespace {
 
@@ -273,7 +275,7 @@ Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const
                  const EventModels& models, std::span<const CpuTotals* const> parts,
                  const std::shared_ptr<const Snapshot>& before) {
   snapshot_.number = new_number();
-  snapshot_.taken = std::chrono::system_clock::now();
+  snapshot_.taken = BootClock::now();
   snapshot_.plan = std::move(plan);
   snapshot_.targets = std::move(targets);
   if (before && is_continued(*before, snapshot_, parts)) before_ = before;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/counting_plan.h"
 #include "collect/targets.h"
 #include "collect/totals.h"
@@ -73,9 +74,9 @@ struct RowRange {
 
 /// A sum over cgroups.
 struct SumRow {
-  std::vector<std::string> values;              ///< of the labels of the SumPlan
-  std::chrono::system_clock::time_point since;  ///< it began at 0
-  std::size_t cgroups = 0;                      ///< that are added to it now
+  std::vector<std::string> values;  ///< of the labels of the SumPlan
+  BootClock::time_point since;      ///< it began at 0
+  std::size_t cgroups = 0;          ///< that are added to it now
   bool is_new = false;  ///< still published as 0 (SumPlan::zero_for), whatever was counted
 };
 
@@ -89,7 +90,7 @@ struct SumTable {
 /// When the totals of each group began, at 0, if that was after those of their rows: the plan did
 /// not have it before.
 struct GroupStarts {
-  using Clock = std::chrono::system_clock;
+  using Clock = BootClock;
 
   GroupStarts() = default;
   explicit GroupStarts(const CountingPlan& plan)
@@ -105,7 +106,7 @@ struct GroupStarts {
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
   std::uint64_t number = 0;  ///< greater than those of all made before; 0: it has none
-  std::chrono::system_clock::time_point taken;
+  BootClock::time_point taken;
   std::shared_ptr<const CountingPlan> plan;
   std::shared_ptr<const TargetSet> targets;
   std::array<HostRows, kAggregations> host_rows;  ///< of the aggregations that groups use
@@ -153,8 +154,8 @@ inline std::optional<EventTotal> value_of(const PublishedEvent& column,
 /// Whether a column has evidence in addition to its value. `tables` are those of its scope.
 bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tables);
 
-/// CPU time of each target, as its counters know it: the enabled time of the group that has most; of
-/// groups of one kind of core each, the sum over these.
+/// CPU time of each target, as its counters know it: the enabled time of the group that has most;
+/// of groups of one kind of core each, the sum over these.
 std::vector<std::chrono::nanoseconds> counted_times(const Snapshot& snapshot);
 
 /// Series of the snapshot.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "base/text.h"
 #include "collect/flat.h"
 
@@ -405,7 +406,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
       go_on(targets[place->second], std::move(cgroup));
     } else {
       targets.push_back({next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
-                         std::chrono::system_clock::now()});
+                         BootClock::now()});
     }
   }
 }

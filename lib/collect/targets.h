@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "cgroup/cgroup_names.h"
 #include "cgroup/description.h"
 #include "cgroup/discovery.h"
@@ -37,8 +38,8 @@ struct CgroupTarget {
   std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null while it lingers after its end
   std::shared_ptr<const cgroup::Description> description =
       std::make_shared<const cgroup::Description>();
-  std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
-  bool is_idle = false;  ///< its counters are closed until it does something
+  BootClock::time_point since = {};  ///< when the series began, at 0
+  bool is_idle = false;              ///< its counters are closed until it does something
   /// False: it exists, and is not counted any more, as it is not selected or has no room. Its
   /// series go on if it is counted again within the time for which one that has ended lingers.
   bool is_published = true;
@@ -63,7 +64,7 @@ struct TargetSet {
   std::string_view left_out_reason;  ///< see Capacity::bound
   /// Of all cgroups of the hierarchy, if they are counted by records; else of none.
   std::shared_ptr<const cgroup::CgroupNames> names = std::make_shared<const cgroup::CgroupNames>();
-  std::chrono::system_clock::time_point since = {};  ///< when the CPUs' series began, at 0
+  BootClock::time_point since = {};  ///< when the CPUs' series began, at 0
   /// Equal numbers: the same `cpus` and `cgroups`, so that what was made for one set is right for
   /// the other. 0: not known.
   std::uint64_t layout = 0;
@@ -216,7 +217,7 @@ class TargetTracker {
   Clock::time_point not_uncounted_before_ = {};  ///< the next one
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update
-  const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
+  const BootClock::time_point since_ = BootClock::now();
 };
 
 }  // namespace pex::collect

@@ -9,9 +9,7 @@
 namespace pex::collect {
 
 Error thread_refused(const std::system_error& refused, const std::string& attempted) {
-  return Error{
-      refused.code().value(), attempted,
-      "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
+  return Error{refused.code().value(), attempted, host::thread_remedy()};
 }
 
 Worker::Worker(Duties& duties, std::shared_ptr<Shared> shared,

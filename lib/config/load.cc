@@ -203,7 +203,7 @@ Result<Loaded> load_file(const std::string& path) {
 
 Loaded load_text(std::string_view text, const std::string& name) {
   Loaded loaded;
-  loaded.config.is_default = text == kDefaultConfig;
+  loaded.config.is_default = text == kDefaultConfig || text == kKubernetesConfig;
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
   if (root) read_config(*root, name, loaded);
   if (loaded.diagnostics.has_errors()) name_their_maps(loaded.diagnostics);

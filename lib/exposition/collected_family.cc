@@ -50,8 +50,8 @@ void add_sample(MetricFamily& family, SampleLabels labels, double value) {
   }
 }
 
-double seconds_since_epoch(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
+double seconds_since_epoch(BootClock::time_point time) {
+  return std::chrono::duration<double>(date_of(time).time_since_epoch()).count();
 }
 
 }  // namespace pex::exposition

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "exposition/family.h"
 
 namespace pex::exposition {
@@ -24,6 +25,6 @@ using SampleLabels = std::initializer_list<std::pair<std::string_view, std::stri
 void add_sample(prometheus::MetricFamily& family, SampleLabels labels, double value);
 
 /// As the value of a sample.
-double seconds_since_epoch(std::chrono::system_clock::time_point time);
+double seconds_since_epoch(BootClock::time_point time);
 
 }  // namespace pex::exposition

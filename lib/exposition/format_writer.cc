@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "exposition/labels.h"
 
 namespace pex::exposition {
@@ -95,8 +97,10 @@ std::string created_name(const FamilyHead& head) {
   return std::string(family_of(head)) + "_created";
 }
 
+using Date = std::chrono::system_clock::time_point;
+
 /// Both formats have time stamps in seconds.
-Number instant(std::chrono::system_clock::time_point time) {
+Number instant(Date time) {
   const auto since_epoch =
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
   return nanoseconds(static_cast<std::uint64_t>(std::chrono::nanoseconds(since_epoch).count()));
@@ -107,26 +111,29 @@ class Samples {
  public:
   using Clock = FormatWriter::Clock;
 
-  Samples(const FamilyHead& head, bool with_created, std::string_view before, const Rows& rows,
-          std::string_view behind, Clock::time_point since)
+  /// With the start time of each row where the date of boot is given.
+  Samples(const FamilyHead& head, std::optional<Date> boot, std::string_view before,
+          const Rows& rows, std::string_view behind, Clock::time_point since)
       : rows_(rows),
         since_(since),
-        with_created_(with_created),
+        boot_(boot),
         values_(head.name, before, rows, behind),
         creations_(created_name(head), before, rows, behind) {}
 
-  std::size_t bytes() const { return values_.bytes() + (with_created_ ? creations_.bytes() : 0); }
+  std::size_t bytes() const { return values_.bytes() + (boot_ ? creations_.bytes() : 0); }
 
   void put(Pen& pen, std::size_t row, Number number) const {
     if (!number) return;
     values_.put(pen, row, number);
-    if (with_created_) creations_.put(pen, row, instant(std::max(rows_.since(row), since_)));
+    if (!boot_) return;
+    const Clock::time_point began = std::max(rows_.since(row), since_);
+    creations_.put(pen, row, instant(*boot_ + began.time_since_epoch()));
   }
 
  private:
   const Rows& rows_;
   Clock::time_point since_;
-  bool with_created_;
+  std::optional<Date> boot_;
   Lines values_;
   Lines creations_;
 };
@@ -154,8 +161,9 @@ void FormatWriter::begin(const FamilyHead& head) {
   is_headed_ = false;
 }
 
-bool FormatWriter::writes_created() const {
-  return created_ && format_ == Format::kOpenMetrics && head_->type == FamilyType::kCounter;
+std::optional<std::chrono::system_clock::time_point> FormatWriter::boot_for_created() const {
+  const bool writes = created_ && format_ == Format::kOpenMetrics;
+  return writes && head_->type == FamilyType::kCounter ? std::optional(boot_date()) : std::nullopt;
 }
 
 void FormatWriter::begin_samples(std::size_t bytes) {
@@ -168,7 +176,7 @@ void FormatWriter::write(std::string_view before, const Rows& rows, std::string_
   const bool has_some = std::any_of(numbers.begin(), numbers.end(),
                                     [](const Number& each) { return static_cast<bool>(each); });
   if (!has_some) return;
-  const Samples samples{*head_, writes_created(), before, rows, behind, since};
+  const Samples samples{*head_, boot_for_created(), before, rows, behind, since};
   begin_samples(samples.bytes());
   Pen pen{text_.data() + used_};
   for (std::size_t row = 0; row < numbers.size(); ++row) samples.put(pen, row, numbers[row]);
@@ -188,7 +196,7 @@ void FormatWriter::rewrite(std::string_view before, const Rows& rows, std::strin
                            std::span<const Number> numbers, Clock::time_point since,
                            std::string_view earlier, std::span<const collect::RowRange> changed,
                            SamplePlaces& places) {
-  const Samples samples{*head_, writes_created(), before, rows, behind, since};
+  const Samples samples{*head_, boot_for_created(), before, rows, behind, since};
   const std::size_t used_before = used_;
   const bool was_headed = is_headed_;
   begin_samples(samples.bytes());
@@ -244,7 +252,7 @@ void FormatWriter::write(const prometheus::ClientMetric::Histogram& histogram,
   }
   sample("_sum", "", real(histogram.sample_sum));
   sample("_count", "", whole(histogram.sample_count));
-  if (created_ && format_ == Format::kOpenMetrics) sample("_created", "", instant(since));
+  if (created_ && format_ == Format::kOpenMetrics) sample("_created", "", instant(date_of(since)));
 }
 
 void FormatWriter::finish() {

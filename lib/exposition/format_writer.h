@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/snapshot.h"
 #include "exposition/family.h"
 #include "exposition/number.h"
@@ -37,7 +39,7 @@ struct SamplePlaces {
 /// samples is not written.
 class FormatWriter {
  public:
-  using Clock = std::chrono::system_clock;
+  using Clock = BootClock;
 
   /// Overwrites `text`, whose memory is reused without being cleared. `created`: OpenMetrics also
   /// has the start time of counters.
@@ -64,7 +66,8 @@ class FormatWriter {
   void finish();
 
  private:
-  bool writes_created() const;
+  /// If counters have their start time: the date that it is counted from.
+  std::optional<std::chrono::system_clock::time_point> boot_for_created() const;
   void begin_samples(std::size_t bytes);
   void write_head();
   void reserve(std::size_t bytes);

@@ -13,7 +13,7 @@ std::vector<prometheus::MetricFamily> ProcessMetrics::Collect() const {
     families.push_back(collected(family, value));
   };
   add(self_family("process_cpu_seconds_total"), process->cpu_seconds);
-  add(self_family("process_start_time_seconds"), process->start_time_seconds);
+  add(self_family("process_start_time_seconds"), seconds_since_epoch(process->started));
   if (process->open_fds) {
     add(self_family("process_open_fds"), static_cast<double>(*process->open_fds));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/boot_clock.h"
+
 namespace pex::exposition {
 namespace {
 
@@ -63,9 +65,13 @@ bool Renderer::is_to_be_kept(const collect::Snapshot& snapshot,
 /// from that.
 void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
                           FormatWriter& writer) {
-  if (kept_.options != options || kept_.number > snapshot.number) kept_.text = nullptr;
+  const auto boot = boot_date();
+  if (kept_.options != options || kept_.number > snapshot.number || kept_.boot != boot) {
+    kept_.text = nullptr;
+  }
   find_changed(snapshot);
   kept_.options = options;
+  kept_.boot = boot;
   kept_.number = snapshot.number;
   std::size_t number = 0;
   for (const PublishedFamily& family : catalogue_->families()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,8 +44,9 @@ class Renderer {
   struct Kept {
     std::shared_ptr<const std::string> text;  ///< null: there is none
     RenderOptions options = {};
-    std::uint64_t number = 0;               ///< of the snapshot
-    std::vector<SamplePlaces> places = {};  ///< of each run, in order
+    std::uint64_t number = 0;                         ///< of the snapshot
+    std::chrono::system_clock::time_point boot = {};  ///< which its start times are counted from
+    std::vector<SamplePlaces> places = {};            ///< of each run, in order
   };
 
   void remember(const collect::Snapshot& snapshot);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/snapshot.h"
 #include "exposition/metric_names.h"
 
@@ -20,7 +21,7 @@ std::string identity_of(const collect::CgroupTarget& target);
 /// for each of thousands of series.
 class Rows {
  public:
-  using Clock = std::chrono::system_clock;
+  using Clock = BootClock;
 
   /// `labels` are escaped and without braces. Counting began at `since`.
   void add(std::string_view labels, Clock::time_point since);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "base/compiler.h"
 #include "collect/counting_plan.h"
 #include "exposition/collected_family.h"
@@ -18,7 +19,7 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Clock = std::chrono::system_clock;
+using Clock = BootClock;
 
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
 
@@ -49,8 +50,8 @@ std::string_view group_of(const ClientMetric& metric) {
 }
 
 Clock::time_point time_point_of(double seconds_since_epoch) {
-  return Clock::time_point{
-      std::chrono::milliseconds{static_cast<std::int64_t>(seconds_since_epoch * 1e3)}};
+  return boot_time_of(std::chrono::system_clock::time_point{
+      std::chrono::milliseconds{static_cast<std::int64_t>(seconds_since_epoch * 1e3)}});
 }
 
 class CollectedReading final : public SelfReading {

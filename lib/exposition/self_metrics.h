@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "exposition/format_writer.h"
 #include "exposition/selection.h"
 
@@ -38,7 +39,7 @@ class SelfMetrics {
  private:
   std::string version_;
   std::string revision_;
-  std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
+  BootClock::time_point started_ = BootClock::now();
   std::vector<const prometheus::Collectable*> owners_;
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "base/scope.h"
 #include "collect/snapshot.h"
 #include "history/reading.h"
@@ -123,7 +124,7 @@ class Activity {
   };
 
   std::shared_ptr<const collect::CountingPlan> plan_;
-  std::chrono::system_clock::time_point since_;   ///< when the totals began, at 0
+  BootClock::time_point since_;                   ///< when the totals began, at 0
   std::array<std::vector<Measure>, 2> measures_;  ///< by Scope; of that plan
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
   Clock::time_point due_;

@@ -50,10 +50,10 @@ std::uint64_t start_ticks() {
   return from_third.size() < 20 ? 0 : parse_unsigned(from_third[22 - 3]).value_or(0);
 }
 
-double start_time_seconds() {
-  const double boot_time = clock_seconds(CLOCK_REALTIME) - clock_seconds(CLOCK_BOOTTIME);
-  return boot_time +
-         static_cast<double>(start_ticks()) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+BootClock::time_point start_time() {
+  const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return BootClock::time_point{
+      std::chrono::nanoseconds{start_ticks() * (1'000'000'000 / ticks_per_second)}};
 }
 
 /// One line of /proc/pid/cgroup: "4:perf_event:/a" of version 1, "0::/a" of version 2. A path may
@@ -115,7 +115,25 @@ std::optional<std::string> self_perf_cgroup() {
 
 bool has_rights_by_its_file() { return ::getauxval(AT_SECURE) != 0; }
 
+namespace {
+
+constexpr std::size_t kMaxCpus = 65'536;
+
+/// The main thread is never bound here.
+bool may_main_thread_run_on(int cpu) {
+  cpu_set_t* set = CPU_ALLOC(kMaxCpus);
+  const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
+  CPU_ZERO_S(size, set);
+  const bool is_known = ::sched_getaffinity(::getpid(), size, set) == 0;
+  const bool may_run = !is_known || CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set) != 0;
+  CPU_FREE(set);
+  return may_run;
+}
+
+}  // namespace
+
 bool bind_thread_to(int cpu) {
+  if (!may_main_thread_run_on(cpu)) return false;
   const auto cpus = static_cast<std::size_t>(cpu) + 1;
   cpu_set_t* set = CPU_ALLOC(cpus);
   const std::size_t size = CPU_ALLOC_SIZE(cpus);
@@ -127,7 +145,6 @@ bool bind_thread_to(int cpu) {
 }
 
 bool move_thread_off(pthread_t thread, int cpu) {
-  constexpr std::size_t kMaxCpus = 65'536;
   cpu_set_t* set = CPU_ALLOC(kMaxCpus);
   const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
   CPU_ZERO_S(size, set);
@@ -137,6 +154,15 @@ bool move_thread_off(pthread_t thread, int cpu) {
       is_moved && CPU_COUNT_S(size, set) > 0 && ::pthread_setaffinity_np(thread, size, set) == 0;
   CPU_FREE(set);
   return is_moved;
+}
+
+Remedy thread_remedy() {
+  rlimit space{};
+  ::getrlimit(RLIMIT_AS, &space);
+  if (space.rlim_cur != RLIM_INFINITY) {
+    return "raise the limit of the address space: LimitAS= in the unit, or ulimit -v";
+  }
+  return "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)";
 }
 
 SelfProcessReader::SelfProcessReader() : statm_(open_regular_file(kStatm)) {}
@@ -150,7 +176,7 @@ Result<SelfProcess> SelfProcessReader::read() {
   const std::vector<std::string_view> pages =
       split({text.data(), static_cast<std::size_t>(size)}, ' ');
   if (pages.size() < 2) return Error{EINVAL, std::string("understand '") + kStatm + "'", {}};
-  static const double started = start_time_seconds();  // it does not change
+  static const BootClock::time_point started = start_time();  // it does not change
   static const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
   rlimit limit{};
@@ -158,7 +184,7 @@ Result<SelfProcess> SelfProcessReader::read() {
   SelfProcess own;
   own.open_fds = reported_open_fds();
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
-  own.start_time_seconds = started;
+  own.started = started;
   own.max_fds = limit.rlim_cur;
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/boot_clock.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
@@ -16,8 +17,8 @@ namespace pex::host {
 /// What the kernel reports about this process. Always from /proc, regardless of HostRoots, which
 /// describe the host.
 struct SelfProcess {
-  double cpu_seconds = 0;                      ///< user and system time of all threads
-  double start_time_seconds = 0;               ///< since the epoch
+  double cpu_seconds = 0;  ///< user and system time of all threads
+  BootClock::time_point started;
   std::optional<std::uint64_t> open_fds = {};  ///< as reported_open_fds()
   std::uint64_t max_fds = 0;                   ///< soft limit
   std::uint64_t virtual_bytes = 0;
@@ -68,7 +69,8 @@ std::optional<std::string> self_perf_cgroup();
 /// getauxval(3)). Then files of that user are not those of an administrator.
 bool has_rights_by_its_file();
 
-/// Binds the calling thread to one CPU; false if it may not run there.
+/// Binds the calling thread to one CPU; false if it may not run there: it is not in the cpuset, or
+/// not among the CPUs of the main thread (CPUAffinity=, taskset(1)).
 bool bind_thread_to(int cpu);
 
 /// Lets another thread of this process run wherever the calling one may, except on `cpu`: the
@@ -78,6 +80,10 @@ bool move_thread_off(pthread_t thread, int cpu);
 /// Blocks the signals of the calling thread: another thread handles them. Not those of its own
 /// faults, which would end the process without a word.
 void block_signals();
+
+/// For a thread that could not be started (EAGAIN): the limit of tasks, unless that of the address
+/// space is set, which the stack of a thread needs.
+Remedy thread_remedy();
 
 /// Raises the soft limit of open files to the hard one, which any process may; returns the
 /// resulting limit.

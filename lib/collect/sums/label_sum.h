@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/flat.h"
 #include "collect/snapshot.h"
 #include "collect/sums/sum_totals.h"
@@ -63,7 +64,7 @@ struct LabelSum {
   std::vector<State> states;
   Clock::time_point begun;
   Clock::time_point last_member;
-  std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
+  BootClock::time_point since = BootClock::now();
   std::string share;  ///< its path in the shares of its plan; empty: it is the rest
   std::size_t cgroups = 0;
   bool is_new = true;  ///< published as 0

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/descriptor_source.h"
 #include "support/counting_kernel.h"
 #include "support/events.h"
@@ -555,7 +556,7 @@ TEST_F(CollectorChangeTest, TheNextPollHasTheTotalsOfGroupsThatStay) {
   (void)poll(*counting).get();
   kernel.answer("cpu0 cycles", counts(100));
   kernel.answer("cpu1 cycles", counts(200));
-  const auto before = std::chrono::system_clock::now();
+  const auto before = BootClock::now();
   change(*counting, {{"new", {"page-faults"}}, {"core", {"cycles"}}});
 
   const Published published = poll(*counting).get();

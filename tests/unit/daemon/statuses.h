@@ -3,13 +3,13 @@
 #include <chrono>
 #include <string>
 
+#include "base/boot_clock.h"
 #include "daemon/status/status.h"
 
 namespace pex::daemon {
 
-inline constexpr Moment kNow{
-    std::chrono::system_clock::time_point{std::chrono::seconds{1'790'000'000}},
-    std::chrono::steady_clock::time_point{std::chrono::hours{24}}};
+inline const BootClock::time_point kNow =
+    boot_time_of(std::chrono::system_clock::time_point{std::chrono::seconds{1'790'000'000}});
 
 /// Nothing but a start: no poll yet, no PMU, no cgroup.
 inline Status empty_status() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "any_snapshot.h"
+#include "base/boot_clock.h"
 #include "exposition/poll_metrics.h"
 #include "snapshots.h"
 #include "support/events.h"
@@ -632,17 +633,17 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
 
 TEST(RendererTest, ShowsSinceWhenACounterCountsWhereThatIsWanted) {
   collect::TargetSet set = *targets({"/a", "/b"});
-  set.cgroups[0].since = std::chrono::system_clock::time_point{1'700'000'000'250ms};
-  set.cgroups[1].since = std::chrono::system_clock::time_point{1'700'000'001s};
+  set.cgroups[0].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000'250ms});
+  set.cgroups[1].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'001s});
   const collect::Snapshot snapshot =
       cgroup_snapshot(scope_plan({{"core", {"cycles"}}}),
                       std::make_shared<const collect::TargetSet>(std::move(set)), {1, 2});
 
   EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, true}),
               HasSubstr("perf_cgroup_cycles_total{cgroup=\"/a\"} 1\n"
-                        "perf_cgroup_cycles_created{cgroup=\"/a\"} 1700000000.25\n"
+                        "perf_cgroup_cycles_created{cgroup=\"/a\"} 4700000000.25\n"
                         "perf_cgroup_cycles_total{cgroup=\"/b\"} 2\n"
-                        "perf_cgroup_cycles_created{cgroup=\"/b\"} 1700000001\n"));
+                        "perf_cgroup_cycles_created{cgroup=\"/b\"} 4700000001\n"));
   EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, true}),
               Not(HasSubstr("perf_cgroup_created")));
   EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, false}), Not(HasSubstr("_created")));
@@ -653,15 +654,15 @@ TEST(RendererTest, AGroupThatIsNewerThanItsRowsCountsSinceItIsThere) {
   collect::Snapshot snapshot = cgroup_snapshot(
       scope_plan({{"core", {"cycles"}}, {"new", {"instructions"}}}), targets({"/a"}), {1, 2});
   collect::TargetSet set = *snapshot.targets;
-  set.cgroups[0].since = std::chrono::system_clock::time_point{1'700'000'000s};
+  set.cgroups[0].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000s});
   snapshot.targets = std::make_shared<const collect::TargetSet>(std::move(set));
   snapshot.starts = collect::GroupStarts{*snapshot.plan};
-  snapshot.starts.cgroup[1] = std::chrono::system_clock::time_point{1'700'000'009s};
+  snapshot.starts.cgroup[1] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'009s});
 
   const std::string text = written(snapshot, {Format::kOpenMetrics, {}, true});
 
-  EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_created{cgroup=\"/a\"} 1700000000\n"));
-  EXPECT_THAT(text, HasSubstr("perf_cgroup_instructions_created{cgroup=\"/a\"} 1700000009\n"));
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_created{cgroup=\"/a\"} 4700000000\n"));
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_instructions_created{cgroup=\"/a\"} 4700000009\n"));
 }
 
 TEST(RendererTest, EscapesWhatWouldEndAHelpText) {

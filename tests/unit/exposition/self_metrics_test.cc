@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "exposition/collected_family.h"
 #include "exposition/process_metrics.h"
 #include "exposition/renderer.h"
@@ -65,7 +66,8 @@ TEST(SelfMetricsTest, OfTheProcessCountFromItsStart) {
   const ProcessMetrics process{[] {
     host::SelfProcess self;
     self.cpu_seconds = 3;
-    self.start_time_seconds = 1e9;
+    self.started =
+        boot_time_of(std::chrono::system_clock::time_point{std::chrono::seconds{4'000'000'000}});
     return std::optional{self};
   }};
   SelfMetrics metrics{"1.0"};
@@ -74,7 +76,7 @@ TEST(SelfMetricsTest, OfTheProcessCountFromItsStart) {
   const std::string text = written(metrics, Format::kOpenMetrics);
 
   EXPECT_THAT(text, HasSubstr("\nprocess_cpu_seconds_total 3\n"
-                              "process_cpu_seconds_created 1000000000\n"));
+                              "process_cpu_seconds_created 4000000000\n"));
 }
 
 TEST(SelfMetricsTest, SayNothingOfDescriptorsThatAreNotCountedYet) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "support/events.h"
 #include "unit/exposition/snapshots.h"
 
@@ -364,7 +365,7 @@ Snapshot sum_snapshot(std::uint64_t total, seconds since, bool is_new = false) {
   snapshot.plan = std::make_shared<const collect::CountingPlan>(plan);
   collect::SumTable& table = snapshot.sums.emplace_back();
   table.groups = exposition::tables(clock_alone(), 1, {total});
-  table.rows.push_back({{"web"}, std::chrono::system_clock::time_point{since}, 1, is_new});
+  table.rows.push_back({{"web"}, BootClock::time_point{since}, 1, is_new});
   return snapshot;
 }
 
