@@ -227,6 +227,10 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag(
       "--config.check", options.check_config,
       "Read the configuration, try every event on this machine, print the result and exit.");
+  app.add_flag_callback(
+      "--config.check-start", [&options] { options.check_config = options.check_start = true; },
+      "The same, but print only what prevents a start or a reload, and exit: events that this "
+      "machine does not have prevent none.");
   app.add_flag("--once", options.once,
                "Poll twice, one interval apart, print one scrape and exit.");
   declare_web(app, options);

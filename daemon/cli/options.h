@@ -30,7 +30,8 @@ struct Options {
   std::string config_file;    ///< empty: the embedded default
   bool watch_config = false;  ///< reload it when the file changes
   bool check_config = false;
-  bool once = false;  ///< poll twice, print one scrape, end
+  bool check_start = false;  ///< and then only what prevents a start; implies check_config
+  bool once = false;         ///< poll twice, print one scrape, end
   bool doctor = false;
   bool health = false;
   bool readiness = false;  ///< health: ask for readiness instead of liveness

@@ -1,12 +1,14 @@
 #include "daemon/cli/standard_output.h"
 
 #include <poll.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <iostream>
 #include <string>
 
+#include "base/utf8.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
 
@@ -37,6 +39,19 @@ bool flush_output() {
   // In one piece, as the thread of the log writes there too.
   std::cerr << std::string(kProgram) + ": " + worded(not_written(refusal())) + "\n";
   return false;
+}
+
+void print_note_for_root(const std::string& command, const Options& options) {
+  if (::geteuid() != 0) return;
+  std::string note = "with the rights of root";
+  if (::sd_booted() > 0) {
+    note +=
+        "; with those of the service: systemd-run --quiet --pipe --wait --property=DynamicUser=yes "
+        "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes "
+        "perf_event_exporter " +
+        command + (options.config_file.empty() ? "" : " --config.file=" + options.config_file);
+  }
+  std::cout << printable(note) << '\n';
 }
 
 }  // namespace pex::daemon

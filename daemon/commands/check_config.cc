@@ -179,6 +179,20 @@ void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tre
   for (const std::string& line : cpus_left_out(planned)) std::cout << printable(line) << "\n\n";
 }
 
+/// Why the exporter would not start, which counts by descriptors unless records are demanded.
+std::vector<Error> excess_of(const plan::LoadedPlan& planned) {
+  std::vector<Error> excess =
+      collect::excess_of_cpu_groups(planned.plan.budget, plan::counting_need(planned));
+  for (Error& error : excess) error.attempted += ": the exporter does not start";
+  return excess;
+}
+
+ExitStatus check_limits(const plan::LoadedPlan& planned) {
+  const std::vector<Error> excess = excess_of(planned);
+  print_errors(excess);
+  return excess.empty() ? kOk : kFailed;
+}
+
 /// The last lines. False if the exporter would not start, if an event is missing that is not
 /// optional, or if the output cannot be written.
 bool print_verdict(const plan::LoadedPlan& planned) {
@@ -188,9 +202,7 @@ bool print_verdict(const plan::LoadedPlan& planned) {
   };
   const std::size_t available = count([](const auto& event) { return event.available; });
   const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
-  // As at a start, which counts by descriptors unless records are demanded.
-  const std::vector<Error> excess =
-      collect::excess_of_cpu_groups(planned.plan.budget, plan::counting_need(planned));
+  const std::vector<Error> excess = excess_of(planned);
 
   std::cout << (excess.empty() ? "\nvalid: " : "\nnot valid: ") << available << " of "
             << number_of(events.size(), "event") << " can be counted here"
@@ -202,10 +214,7 @@ bool print_verdict(const plan::LoadedPlan& planned) {
     std::cout << "exit status 1: " << number_of(missing, "event") << " cannot be counted\n";
   }
   const bool is_printed = flush_output();  // before the errors, where both go to one place
-  for (Error error : excess) {
-    error.attempted += ": the exporter does not start";
-    print_errors({error});
-  }
+  print_errors(excess);
   return is_printed && excess.empty() && are_all;
 }
 
@@ -223,10 +232,13 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
     print_errors({tree.error()});
     return kFailed;
   }
+  if (options.check_start) return check_limits(*planned);
   const std::optional<bool> by_records = would_use_records(*planned, kernel);
   const collect::Need need = plan::counting_need(*planned, by_records);
 
-  std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n";
+  std::cout << "configuration: " << printable(name_of_config(options)) << '\n';
+  print_note_for_root("--config.check", options);
+  std::cout << '\n';
   print_table(event_rows(planned->plan));
   std::cout << '\n';
   print_warnings(*planned, *tree);

@@ -1,5 +1,8 @@
 #include "daemon/commands/commands.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
@@ -10,6 +13,7 @@
 
 #include "daemon/cli/standard_output.h"
 #include "daemon/run/app.h"
+#include "host/self_process.h"
 
 namespace pex::daemon {
 namespace {
@@ -28,7 +32,7 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
     const int code = refused.code().value();
     if (code == EAGAIN) {
       return Error{code, "start the threads that render, check passwords and reload",
-                   "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+                   host::thread_remedy()};
     }
     const char* const remedy = code == EMFILE   ? "raise LimitNOFILE= in the unit, or ulimit -n"
                                : code == ENFILE ? "raise fs.file-max"
@@ -40,6 +44,8 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
 }  // namespace
 
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  // Process 1 inherits the children of others. Where it ignores their end, none stays (wait(2)).
+  if (::getpid() == 1) ::signal(SIGCHLD, SIG_IGN);
   boost::asio::io_context loop{1};
   Result<std::unique_ptr<App>> app = make_app(loop, options, kernel, log);
   if (!app) return failed(log, {app.error()});

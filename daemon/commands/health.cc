@@ -6,14 +6,13 @@
 #include <optional>
 #include <string_view>
 
-#include "access/web_config.h"
 #include "base/lookup.h"
 #include "base/small_file.h"
 #include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
-#include "host/init_process.h"
+#include "host/command_line.h"
 #include "http/fetch.h"
 
 namespace pex::daemon {
@@ -46,27 +45,6 @@ constexpr RemedyEntry kRemedies[] = {
      "see the log of the exporter: it hangs or is overloaded; or another program has this address"},
 };
 
-/// What the server most likely speaks, by its web configuration.
-struct Transport {
-  bool tls = false;
-  bool needs_certificate = false;  ///< of a client
-};
-
-/// A web configuration file with errors does not stop a server that loaded it before. The file most
-/// likely configures TLS, as that is its main use.
-Transport transport_of(const std::string& web_config_file) {
-  if (web_config_file.empty()) return {};
-  const Result<access::LoadedWebConfig> loaded = access::load_web_config_file(web_config_file);
-  if (!loaded || loaded->diagnostics.has_errors()) return {.tls = true};
-  const std::optional<access::TlsSettings>& tls = loaded->config.access.tls;
-  if (!tls) return {};
-  using access::ClientCertificate;
-  const ClientCertificate client = tls->client_certificate;
-  return {.tls = true,
-          .needs_certificate = client == ClientCertificate::kAny ||
-                               client == ClientCertificate::kRequiredAndVerified};
-}
-
 Result<http::Fetched> fetch(const http::Destination& server, const char* path,
                             std::chrono::milliseconds timeout) {
   Result<http::Fetched> answer = http::fetch(server, path, timeout);
@@ -74,6 +52,12 @@ Result<http::Fetched> fetch(const http::Destination& server, const char* path,
   const RemedyEntry* const entry = lookup(kRemedies, &RemedyEntry::code, answer.error().code);
   if (entry != nullptr) answer.error().remedy = entry->remedy;
   return answer;
+}
+
+/// By the alerts of TLS 1.3 and 1.2.
+bool is_for_want_of_certificate(const Error& refused) {
+  return refused.attempted.find("certificate required") != std::string::npos ||
+         refused.attempted.find("handshake failure") != std::string::npos;
 }
 
 /// Of a server that refused TLS, and may be healthy.
@@ -88,25 +72,26 @@ bool may_speak_otherwise(const Result<http::Fetched>& answer) {
   return !answer || answer->status == kHttpBadRequest;
 }
 
-/// Tries the transport of the file first, then the other one: the server may still use an older
-/// version of the file. A server that refuses to downgrade must not be restarted by a failed probe,
-/// as the restart would adopt the downgrade.
+/// With a web configuration most servers speak TLS, so that is tried first. The file is not read:
+/// its file system may not answer, and a server that did not adopt its last change speaks
+/// otherwise.
 Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
   if (!target.health_address.empty()) {
     return fetch({target.health_address, false}, path, kAnswerTimeout);
   }
   const std::string& address = target.listen_addresses.front();
-  const auto [tls, needs_certificate] = transport_of(target.web_config_file);
+  if (target.web_config_file.empty()) return fetch({address, false}, path, kAnswerTimeout);
   const Clock::time_point deadline = Clock::now() + kAnswerTimeout;
-  Result<http::Fetched> answer = fetch({address, tls}, path, kAnswerTimeout);
-  if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
+  Result<http::Fetched> answer = fetch({address, true}, path, kAnswerTimeout);
+  if (!may_speak_otherwise(answer)) return answer;
   const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) return answer;
-  Result<http::Fetched> otherwise = fetch({address, !tls}, path, left);
-  if (!may_speak_otherwise(otherwise)) return otherwise;
-  const bool is_refused = !answer && answer.error().code == 0;  // by TLS, not by the kernel
-  if (is_refused && needs_certificate) return needs_health_address(answer.error());
+  Result<http::Fetched> plain = fetch({address, false}, path, left);
+  if (!may_speak_otherwise(plain)) return plain;
+  if (!answer && is_for_want_of_certificate(answer.error())) {
+    return needs_health_address(answer.error());
+  }
   return answer;
 }
 
@@ -121,10 +106,6 @@ Error answered_by_another(const Options& target, const char* path, unsigned stat
           std::string("check that no other program has this address; ") + kSameOptions};
 }
 
-bool is_this_program(std::string_view argument) {
-  return argument.substr(argument.rfind('/') + 1) == kProgram;
-}
-
 ExitStatus fail(const Error& error) {
   std::cerr << kProgram << ": " << printable(worded(error)) << '\n';
   return kFailed;
@@ -132,21 +113,26 @@ ExitStatus fail(const Error& error) {
 
 }  // namespace
 
-Options health_target(const Options& options, const std::vector<std::string>& init_process) {
+Options health_target(const Options& options, const std::vector<host::CommandLine>& exporters) {
   const bool is_configured = !options.serves_by_default || !options.web_config_file.empty() ||
                              !options.health_address.empty();
-  if (is_configured || init_process.empty() || !is_this_program(init_process.front()))
-    return options;
-  std::vector<const char*> words;
-  words.reserve(init_process.size());
-  for (const std::string& word : init_process) words.push_back(word.c_str());
-  const auto parsed = parse_command_line(static_cast<int>(words.size()), words.data());
-  const Options* const target = std::get_if<Options>(&parsed);
-  return target ? *target : options;
+  if (is_configured) return options;
+  std::vector<Options> servers;
+  for (const host::CommandLine& exporter : exporters) {
+    std::vector<const char*> words;
+    words.reserve(exporter.size());
+    for (const std::string& word : exporter) words.push_back(word.c_str());
+    const auto parsed = parse_command_line(static_cast<int>(words.size()), words.data());
+    const Options* const target = std::get_if<Options>(&parsed);
+    if (target == nullptr || !serves(*target)) continue;
+    if (target->listen_addresses.empty() && target->health_address.empty()) continue;
+    servers.push_back(*target);
+  }
+  return servers.size() == 1 ? servers.front() : options;
 }
 
 ExitStatus check_health(const Options& options) {
-  const Options target = health_target(options, host::command_line_of_init_process());
+  const Options target = health_target(options, host::command_lines_of(kProgram));
   if (target.listen_addresses.empty() && target.health_address.empty()) {
     return fail({0, "query health: only systemd knows the address of the server",
                  "set --web.listen-address to one of its addresses"});

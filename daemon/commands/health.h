@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "daemon/cli/options.h"
+#include "host/command_line.h"
 
 namespace pex::daemon {
 
@@ -15,9 +16,9 @@ namespace pex::daemon {
 /// runs, and not that it counts.
 ExitStatus check_health(const Options& options);
 
-/// The options of the server to query: `options` if they configure an address. Otherwise, if
-/// process 1 of this container is this program, its options: they may differ from those of the
-/// image.
-Options health_target(const Options& options, const std::vector<std::string>& init_process);
+/// The options of the server to query: `options` if they configure an address. Otherwise those of
+/// the one of `exporters` that serves, if there is one only: in a container they may differ from
+/// those of the image, and process 1 may be an init, a shell or that of the pod.
+Options health_target(const Options& options, const std::vector<host::CommandLine>& exporters);
 
 }  // namespace pex::daemon

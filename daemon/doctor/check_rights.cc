@@ -73,6 +73,8 @@ constexpr RefusalEntry kRefusals[] = {
      "perf_event in the log of SELinux"},
     {EINVAL, [](const Rights&) { return true; },
      "this kernel has no such CPU: set --path.sysfs to the sysfs of this machine"},
+    {EPERM, [](const Rights& own) { return own.filtered && !own.perfmon && !own.admin; },
+     "grant CAP_PERFMON, see 'capabilities': filters of container engines allow the call with it"},
     {EPERM, [](const Rights& own) { return own.filtered; },
      "allow perf_event_open in the seccomp filter, see 'seccomp'"},
     {ENOSYS, [](const Rights& own) { return own.filtered; },

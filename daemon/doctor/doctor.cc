@@ -81,6 +81,7 @@ ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
                   host::self_perf_cgroup()};
   const Findings findings = check_all(options, kernel, self);
   std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
+  print_note_for_root("doctor", options);
   const bool printed = flush_output();
   return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;
 }

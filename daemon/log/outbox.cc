@@ -25,7 +25,11 @@ struct Outbox::State {
   void serve();
   void do_waiting();
 
-  boost::lockfree::queue<Job*, boost::lockfree::fixed_sized<true>> jobs;
+  struct Waiting {
+    Job job;
+    Job then;
+  };
+  boost::lockfree::queue<Waiting*, boost::lockfree::fixed_sized<true>> jobs;
   Semaphore wake;
   Semaphore ended;
   std::atomic<bool> must_end = false;
@@ -45,10 +49,11 @@ void Outbox::State::serve() {
 }
 
 void Outbox::State::do_waiting() {
-  for (Job* job = nullptr; jobs.pop(job);) {
-    (*job)();
+  for (Waiting* next = nullptr; jobs.pop(next);) {
+    next->job();
     while (is_left_behind) ::pause();  // main() has returned: nothing may be accessed any more
-    delete job;
+    if (next->then) next->then();
+    delete next;
   }
 }
 
@@ -58,7 +63,7 @@ Result<std::unique_ptr<Outbox>> Outbox::create(const char* name, std::size_t cap
     state->thread = std::thread([state] { state->serve(); });
   } catch (const std::system_error& refused) {
     return Error{refused.code().value(), "start the thread '" + std::string(name) + "'",
-                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+                 host::thread_remedy()};
   }
   ::pthread_setname_np(state->thread.native_handle(), name);
   return std::unique_ptr<Outbox>{new Outbox(std::move(state))};
@@ -77,8 +82,8 @@ Outbox::~Outbox() {
   state_->thread.detach();
 }
 
-bool Outbox::post(Job job) {
-  auto* const waiting = new Job(std::move(job));
+bool Outbox::post(Job job, Job then) {
+  auto* const waiting = new State::Waiting{std::move(job), std::move(then)};
   if (!state_->jobs.bounded_push(waiting)) {
     delete waiting;
     return false;

@@ -23,8 +23,9 @@ class Outbox {
   /// program.
   ~Outbox();
 
-  /// False, and the job is dropped, when `capacity` jobs are waiting.
-  bool post(Job job);
+  /// `then` follows the job, but never after this object: it may use what the job does not own.
+  /// False, and both are dropped, when `capacity` jobs are waiting.
+  bool post(Job job, Job then = {});
 
  private:
   struct State;

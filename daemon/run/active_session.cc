@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
@@ -167,7 +168,7 @@ void ActiveSession::adopt(CountingSession next) {
   }
   if (is_reload) reloaded_.add(next.groups);
   current_ = std::move(next);
-  const Moment now = Moment::now();
+  const BootClock::time_point now = BootClock::now();
   if (current_.is_loaded) load_ = {options_.config_file, now, now, {}};
   for (const Error& reason : left_out(current_.plan)) log_.warn(reason);
   for (const std::string& warning : current_.warnings) log_.warn(warning);
@@ -188,7 +189,7 @@ std::vector<std::string> ActiveSession::pmu_warnings() const {
 void ActiveSession::reject(const std::vector<Error>& errors) {
   for (const Error& error : errors) log_.error(error);
   log_.error("configuration not reloaded: the previous one stays in force");
-  load_.last_tried = Moment::now();
+  load_.last_tried = BootClock::now();
   load_.errors.clear();
   for (const Error& error : errors) load_.errors.push_back(worded(error));
 }
@@ -205,7 +206,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
       collected(self_family("perf_event_exporter_config_last_reload_successful"),
                 load_.errors.empty() ? 1 : 0),
       collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
-                seconds_since_epoch(load_.in_force_since.at)),
+                seconds_since_epoch(load_.in_force_since)),
       duty_cycles(current_.plan.counting),
       free_counters(free_counters_),
       reloaded_groups(reloaded_)};

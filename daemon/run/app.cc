@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/boot_clock.h"
 #include "base/duration.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
@@ -44,7 +45,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       cgroup_watcher_(loop),
       hierarchy_watch_(loop, {.is_there = [this] { return session_.could_count_cgroups(); },
                               .on_found = [this] { find_hierarchy(); }}),
-      config_watch_(loop, options_.config_file,
+      config_watch_(loop, log, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
       reloader_(loop, reload_steps()) {
   register_metrics();
@@ -61,13 +62,18 @@ void App::register_metrics() {
   self_metrics_.add(log_);
   self_metrics_.add(web_server_.access_status());
   self_metrics_.add(pause_);
-  self_metrics_.add(process_metrics_);
+  // In a textfile of the node exporter they would be two processes under one name.
+  if (!options_.once) self_metrics_.add(process_metrics_);
 }
 
 Result<void, std::vector<Error>> App::start() {
-  config_watch_.file_is_read();
   Result<CountingSession, std::vector<Error>> session = session_.plan();
-  if (!session) return session.error();
+  std::vector<Error> errors = session ? std::vector<Error>{} : session.error();
+  if (!options_.once) {
+    const Result<void, std::vector<Error>> access = web_server_.load_access();
+    if (!access) errors.insert(errors.end(), access.error().begin(), access.error().end());
+  }
+  if (!errors.empty()) return errors;
   adopt(std::move(*session));
   return {};
 }
@@ -151,6 +157,13 @@ void App::adopt(CountingSession next) {
 
 /// The log shows the outcome.
 void App::reload_file(ConfigWatch::Reason why) {
+  if (why == ConfigWatch::Reason::kNeverRests) {
+    return log_.warn(Error{0,
+                           "not reloading the configuration file, which has kept changing for a "
+                           "minute: it may not be complete",
+                           "find out which program writes to it; the file is read once it has not "
+                           "changed for two seconds"});
+  }
   if (why == ConfigWatch::Reason::kWrittenInPlace) {
     return log_.warn(
         Error{0,
@@ -166,10 +179,10 @@ void App::reload_file(ConfigWatch::Reason why) {
 }
 
 /// To plan the same configuration again is no reload for the service manager.
-void App::begin_reload(Reloader::Configuration configuration) {
-  if (configuration == Reloader::Configuration::kInForce) return;
-  config_watch_.file_is_read();
+void App::begin_reload(Reloader::Configuration configuration, std::function<void()> go) {
+  if (configuration == Reloader::Configuration::kInForce) return go();
   service_manager_.reloading();
+  config_watch_.before_reading(std::move(go));
 }
 
 /// The last snapshot is served until the counters of a valid configuration have been read.
@@ -202,7 +215,8 @@ void App::reject(Reloader::Configuration configuration, const std::vector<Error>
 
 Reloader::Steps App::reload_steps() {
   using Configuration = Reloader::Configuration;
-  return {.begin = [this](Configuration configuration) { begin_reload(configuration); },
+  return {.begin = [this](Configuration configuration,
+                          std::function<void()> go) { begin_reload(configuration, std::move(go)); },
           .plan =
               [this](Configuration configuration) {
                 return configuration == Configuration::kFile ? session_.plan()
@@ -337,12 +351,11 @@ Status App::status() {
                        format_duration(*left) + ": POST /-/resume ends the pause");
   }
   return make_status({.version = kVersion,
-                      .now = Moment::now(),
+                      .now = BootClock::now(),
                       .started = started_,
                       .plan = session_.current().plan,
                       .warnings = warnings,
                       .snapshot = poller_.snapshot().get(),
-                      .polled_at = poller_.polled_at(),
                       .activity = activity_,
                       .counters = {.last = polls.last(),
                                    .polls = polls.polls(),

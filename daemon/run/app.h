@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boot_clock.h"
 #include "collect/snapshot.h"
 #include "daemon/cli/options.h"
 #include "daemon/log/logging.h"
@@ -44,11 +45,11 @@ class App {
   App(boost::asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log);
   ~App();
 
-  /// Loads the configuration and prepares to count. Called once; fails with all errors found.
+  /// Loads both configurations and prepares to count. Called once; fails with all errors found.
   Result<void, std::vector<Error>> start();
 
-  /// Serves on the addresses of the options. After start(). Fails with all errors of the web
-  /// configuration, or with the first address that cannot be bound.
+  /// Serves on the addresses of the options. After start(). Fails with the first address that
+  /// cannot be bound.
   Result<void, std::vector<Error>> listen();
   std::vector<std::uint16_t> ports() const { return web_server_.ports(); }
   std::uint16_t health_port() const { return web_server_.health_port(); }
@@ -84,7 +85,7 @@ class App {
   void adopt(CountingSession next);
   void reload_file(ConfigWatch::Reason why);
   void find_hierarchy();
-  void begin_reload(Reloader::Configuration configuration);
+  void begin_reload(Reloader::Configuration configuration, std::function<void()> go);
   void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
   void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
   bool is_starting() const;
@@ -101,7 +102,7 @@ class App {
 
   Options options_;
   Log& log_;
-  const Moment started_ = Moment::now();
+  const BootClock::time_point started_ = BootClock::now();
   host::SelfProcessReader self_process_;
   OpenFiles open_files_;  ///< if the kernel does not report it
   exposition::ProcessMetrics process_metrics_;

@@ -4,31 +4,54 @@
 
 namespace pex::daemon {
 
-ConfigWatch::ConfigWatch(boost::asio::io_context& loop, std::string file, OnDue on_due,
+ConfigWatch::ConfigWatch(boost::asio::io_context& loop, Log& log, std::string file, OnDue on_due,
                          std::chrono::nanoseconds every)
-    : on_due_(std::move(on_due)), every_(every), timer_(loop) {
+    : on_due_(std::move(on_due)),
+      every_(every),
+      timer_(loop),
+      files_(loop, log, "config file", "the configuration '" + file + "'") {
   known_.add(std::move(file));
   seen_ = known_;
 }
 
-void ConfigWatch::file_is_read() {
-  known_ = seen_ = known_.again();
-  looks_until_next_try_ = 0;
+void ConfigWatch::file_is_read(FileFingerprints now) {
+  known_ = seen_ = std::move(now);
+  looks_until_next_try_ = looks_unlike_the_last_ = 0;
+}
+
+void ConfigWatch::before_reading(std::function<void()> read) {
+  files_.run([this, known = known_, read = std::move(read)]() -> std::function<void()> {
+    FileFingerprints now = known.again();
+    return [this, now, read] {
+      file_is_read(now);
+      read();
+    };
+  });
 }
 
 void ConfigWatch::start() {
   timer_.expires_after(every_);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
-    look();
+    if (!files_.is_busy()) look();
     start();
   });
 }
 
 void ConfigWatch::look() {
-  FileFingerprints now = known_.again();
+  files_.run([this, known = known_]() -> std::function<void()> {
+    FileFingerprints now = known.again();
+    return [this, now] {
+      if (!is_stopped_) see(now);
+    };
+  });
+}
+
+void ConfigWatch::see(FileFingerprints now) {
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
+  looks_unlike_the_last_ = is_stable ? 0 : looks_unlike_the_last_ + 1;
+  if (looks_unlike_the_last_ == kLooksOfAMinute) return on_due_(Reason::kNeverRests);
   if (is_stable && seen_ != known_) {
     const bool is_in_place = seen_.are_files_of(known_);
     known_ = seen_;  // reported once, also if it is read only after another reload
@@ -41,6 +64,7 @@ void ConfigWatch::look() {
 void ConfigWatch::stop() {
   is_stopped_ = true;
   timer_.cancel();
+  files_.stop();
 }
 
 }  // namespace pex::daemon

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/web/file_fingerprints.h"
+#include "daemon/web/file_thread.h"
 
 namespace pex::daemon {
 
@@ -14,29 +15,36 @@ namespace pex::daemon {
 /// second. A file that is written in place may be half written for any time, and valid: it is
 /// another reason. Looks at it once a second: unlike inotify(7), that sees files which are replaced
 /// through a link in their path, as a ConfigMap of Kubernetes is, and those that another host
-/// changes. On the loop's thread.
+/// changes. On the loop's thread; the file is looked at on another one.
 class ConfigWatch {
  public:
   enum class Reason {
     kReplaced,        ///< or removed
     kWrittenInPlace,  ///< not to be read
     kNotAdopted,      ///< it is the same that was not adopted before
+    kNeverRests,      ///< it has changed at each look of a minute; not to be read
   };
   using OnDue = std::function<void(Reason)>;
   static constexpr std::chrono::seconds kEvery{1};
-  static constexpr int kLooksUntilNextTry = 60;
+  static constexpr int kLooksOfAMinute = 60;
 
-  /// `on_due` is to read the file, if it is not written in place.
-  ConfigWatch(boost::asio::io_context& loop, std::string file, OnDue on_due,
+  /// `on_due` is to read the file, but for the reasons that say otherwise. References outlive it.
+  ConfigWatch(boost::asio::io_context& loop, Log& log, std::string file, OnDue on_due,
               std::chrono::nanoseconds every = kEvery);
 
-  /// The file is read now: what was changed before is known.
-  void file_is_read();
+  /// Calls `read`, which is to read the file, once its file system answers: what was changed before
+  /// is known.
+  void before_reading(std::function<void()> read);
   /// What was read could not be adopted for a reason that passes. It is due again after a minute.
-  void try_again() { looks_until_next_try_ = kLooksUntilNextTry; }
+  void try_again() { looks_until_next_try_ = kLooksOfAMinute; }
   void start();
   /// Lets the loop run out of work.
   void stop();
+
+  /// The file as a look has found it.
+  void see(FileFingerprints now);
+  /// The file as it is read.
+  void file_is_read(FileFingerprints now);
 
  private:
   void look();
@@ -44,10 +52,12 @@ class ConfigWatch {
   OnDue on_due_;
   std::chrono::nanoseconds every_;
   boost::asio::steady_timer timer_;
+  FileThread files_;
   bool is_stopped_ = false;
   FileFingerprints known_;
   FileFingerprints seen_;         ///< at the last look
   int looks_until_next_try_ = 0;  ///< 0: none is needed
+  int looks_unlike_the_last_ = 0;
 };
 
 }  // namespace pex::daemon

@@ -40,10 +40,13 @@ void Reloader::begin(Clock::time_point now, Configuration configuration) {
     is_next_for_clients_ = true;
     answered_now_ = std::exchange(answered_next_, {});
   }
-  steps_.begin(configuration);
-  asio::post(thread_, [this, configuration] {
-    asio::post(loop_,
-               [this, planned = steps_.plan(configuration)]() mutable { use(std::move(planned)); });
+  steps_.begin(configuration, [this, configuration] {
+    if (is_stopped_) return;
+    asio::post(thread_, [this, configuration] {
+      asio::post(loop_, [this, planned = steps_.plan(configuration)]() mutable {
+        use(std::move(planned));
+      });
+    });
   });
 }
 

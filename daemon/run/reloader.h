@@ -34,7 +34,8 @@ class Reloader {
   using Clock = std::chrono::steady_clock;
 
   struct Steps {
-    std::function<void(Configuration)> begin;  ///< on the loop, like all but the next
+    /// On the loop, like all but the next; it calls `go` once the file can be read.
+    std::function<void(Configuration, std::function<void()> go)> begin;
     std::function<Result<CountingSession, std::vector<Error>>(Configuration)> plan;
     /// The current collector, unless the new session takes it over.
     std::function<std::unique_ptr<collect::Collector>(CountingSession& counting)> release;

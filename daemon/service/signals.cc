@@ -1,6 +1,10 @@
 #include "daemon/service/signals.h"
 
+#include <fcntl.h>
+
 #include <utility>
+
+#include "base/unique_fd.h"
 
 namespace pex::daemon {
 
@@ -17,6 +21,16 @@ sigset_t set_of_others() {
   return set;
 }
 
+/// The controlling terminal can be opened until it is closed (tty(4)).
+bool has_terminal() {
+  return static_cast<bool>(UniqueFd{::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)});
+}
+
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 HeldSignals::HeldSignals() {
@@ -30,6 +44,7 @@ Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
     : handlers_(std::move(handlers)), stop_(loop), others_(loop) {}
 
 void Signals::follow() {
+  ends_with_terminal_ = has_terminal() && !is_ignored(SIGHUP);
   stop_.add(SIGINT);
   stop_.add(SIGTERM);
   for (const int signal : kOthers) others_.add(signal);
@@ -50,13 +65,14 @@ void Signals::await_others() {
   others_.async_wait([this](const error_code& cancelled, int signal) {
     if (cancelled || is_stopped_) return;
     handle(signal);
-    await_others();
+    if (!is_stopped_) await_others();
   });
 }
 
 void Signals::handle(int signal) {
   switch (signal) {
     case SIGHUP:
+      if (ends_with_terminal_ && !has_terminal()) return handlers_.stop("SIGHUP of the terminal");
       return handlers_.reload();
     case SIGUSR1:
       return handlers_.pause();

@@ -24,10 +24,11 @@ class HeldSignals {
 class Signals {
  public:
   struct Handlers {
-    std::function<void(const char* signal)> stop;  ///< SIGTERM, SIGINT; called once
-    std::function<void()> reload;                  ///< SIGHUP
-    std::function<void()> pause;                   ///< SIGUSR1
-    std::function<void()> resume;                  ///< SIGUSR2
+    /// SIGTERM, SIGINT, and SIGHUP of a terminal that is closed; called once.
+    std::function<void(const char* signal)> stop;
+    std::function<void()> reload;  ///< any other SIGHUP
+    std::function<void()> pause;   ///< SIGUSR1
+    std::function<void()> resume;  ///< SIGUSR2
   };
 
   Signals(boost::asio::io_context& loop, Handlers handlers);
@@ -49,6 +50,7 @@ class Signals {
   boost::asio::signal_set stop_;
   boost::asio::signal_set others_;
   bool is_following_ = false;
+  bool ends_with_terminal_ = false;  ///< it has one, and SIGHUP was not ignored, as by nohup(1)
   bool is_stopped_ = false;
 };
 

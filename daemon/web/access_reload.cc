@@ -106,12 +106,14 @@ AccessReload::Reading AccessReload::read(const std::string& file,
     reading.access = std::vector{loaded.error()};
     return reading;
   }
-  if (loaded->diagnostics.has_errors()) {
-    reading.access = yaml::errors_of(loaded->diagnostics.errors());
-    return reading;
-  }
   access::AccessSettings& settings = loaded->config.access;
   if (settings.tls) stamp_files_of(*settings.tls, reading.stamps);
+  if (loaded->diagnostics.has_errors()) {
+    std::vector<Error> errors = yaml::errors_of(loaded->diagnostics.errors());
+    for (Error& each : access::unreadable_files(settings)) errors.push_back(std::move(each));
+    reading.access = std::move(errors);
+    return reading;
+  }
   reading.protections = access::protections_of(settings);
   if (std::vector<Error> errors = lacking(file, required, reading.protections); !errors.empty()) {
     reading.access = std::move(errors);

@@ -10,16 +10,16 @@
 #include "access/access.h"
 #include "access/web_protections.h"
 #include "base/result.h"
-#include "daemon/status/moment.h"
 #include "daemon/web/file_fingerprints.h"
+#include "daemon/web/moment.h"
 #include "yaml/diagnostic.h"
 
 namespace pex::daemon {
 
-/// The web configuration (users, TLS) of the configured file. The file and those that it names are
-/// checked for changes whenever a client connects, so certificates and users change without a
-/// signal. The configuration in force stays until a changed file has been stable for a while, is
-/// valid, and removes no protection.
+/// The web configuration (users, TLS) of the configured file. Certificates and users change without
+/// a signal: each call of current() looks for changes of the file and of those that it names. The
+/// configuration in force stays until a changed file has been stable for a while, is valid, and
+/// removes no protection.
 class AccessReload {
  public:
   /// How long a file must be unchanged before it is read: a program that copies or edits it may be
@@ -50,6 +50,7 @@ class AccessReload {
   /// The configuration in force; `on_reload` is called when a changed file was read.
   std::shared_ptr<const access::Access> current(const OnReload& on_reload, const Moment& now);
 
+  const std::shared_ptr<const access::Access>& access() const { return access_; }
   bool has_file() const { return !file_.empty(); }
   const access::WebProtections& in_force() const { return in_force_; }
 

@@ -58,7 +58,7 @@ http::Route readiness(const RouteHandlers& handlers) {
 
 http::Response outcome_of(const Result<void, std::vector<Error>>& reloaded) {
   if (reloaded) return plain_text(200, "configuration reloaded\n");
-  std::string text = "the configuration is not reloaded\n";
+  std::string text = "the previous configuration stays in force\n";
   for (const Error& error : reloaded.error()) text += worded(error) + "\n";
   return plain_text(500, std::move(text));
 }

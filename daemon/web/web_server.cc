@@ -18,6 +18,9 @@
 namespace pex::daemon {
 namespace {
 
+/// Certificates and users are changed without a signal.
+constexpr std::chrono::seconds kLooksEvery{1};
+
 /// The formats that a client may choose, with their media types; the last one is the default.
 constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
                                    {"text/plain", "0.0.4"}};
@@ -50,6 +53,10 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       source_(std::move(source)),
       log_(log),
       scrapes_(loop, worker_, source_.scrapes),
+      access_files_(
+          loop, log, "web files",
+          "the web configuration '" + options.web_config_file + "' or of a file that it names"),
+      access_timer_(loop),
       access_status_(log),
       limit_log_(loop, log) {
   scrapes_.set_max_jobs(options.max_queued_scrapes);
@@ -62,15 +69,22 @@ WebServer::~WebServer() {
 }
 
 Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inherited) {
-  if (Result<void, std::vector<Error>> loaded = load_access(); !loaded) return loaded;
-  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, inherited},
-                                     {routes(), limits_here(), [this] { return current_access(); },
-                                      [this] { limit_log_.add(*server_); }});
+  auto server = http::Server::listen(
+      loop_, login_worker_, {options_.listen_addresses, inherited},
+      {.routes = routes(),
+       .limits = limits_here(),
+       .access = [this] { return access_; },
+       .on_refusal =
+           [this](const access::Peer& peer, std::string_view why) {
+             log_.debug("request refused", {{"peer", peer.text()}, {"reason", std::string(why)}});
+           },
+       .on_connection_limit = [this] { limit_log_.add(*server_); }});
   if (!server) return std::vector{server.error()};
   server_ = std::move(*server);
   if (const Result<> listening = listen_for_probes(); !listening) {
     return std::vector{listening.error()};
   }
+  if (access_reload_) watch_access();
   log_listening(inherited);
   warn_of_open_lifecycle();
   return {};
@@ -94,12 +108,15 @@ Result<> WebServer::listen_for_probes() {
 void WebServer::log_listening(const std::vector<int>& inherited) {
   const auto log_socket = [this](LogFields fields) {
     fields.emplace_back("path", options_.telemetry_path);
-    std::ranges::move(access_fields(access_.in_force()), std::back_inserter(fields));
+    std::ranges::move(access_fields(protections_), std::back_inserter(fields));
     log_.info("listening", fields);
   };
+  const std::vector<std::string> ips = server_->ips();
   for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
-    log_socket(
-        {{"address", options_.listen_addresses[i]}, {"port", std::to_string(server_->ports()[i])}});
+    LogFields fields = {{"address", options_.listen_addresses[i]}};
+    if (!ips[i].empty()) fields.emplace_back("ip", ips[i]);
+    fields.emplace_back("port", std::to_string(server_->ports()[i]));
+    log_socket(std::move(fields));
   }
   for (const int socket : inherited) log_socket({{"systemd_socket", std::to_string(socket)}});
   if (probes_) {
@@ -111,7 +128,7 @@ void WebServer::log_listening(const std::vector<int>& inherited) {
 /// Any client may then reload the configuration as often as the limit allows.
 void WebServer::warn_of_open_lifecycle() {
   if (!options_.lifecycle || !server_->serves_other_machines()) return;
-  if (!access::allows_anonymous(*current_access())) return;
+  if (!access::allows_anonymous(*access_)) return;
   log_.warn(
       Error{0,
             "any client that can connect can reload the configuration, because "
@@ -120,12 +137,26 @@ void WebServer::warn_of_open_lifecycle() {
             "or unix socket"});
 }
 
-std::shared_ptr<const access::Access> WebServer::current_access() {
-  return access_.current(
-      [this](const AccessReload::Reload& reload) {
-        access_status_.add(reload, access_.in_force());
-      },
-      Moment::now());
+void WebServer::watch_access() {
+  access_timer_.expires_after(kLooksEvery);
+  access_timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
+    if (!access_files_.is_busy()) look_at_access();
+    watch_access();
+  });
+}
+
+void WebServer::look_at_access() {
+  access_files_.run([this, files = access_reload_]() -> std::function<void()> {
+    std::vector<AccessReload::Reload> reloads;
+    const auto current = files->current(
+        [&](const AccessReload::Reload& reload) { reloads.push_back(reload); }, Moment::now());
+    return [this, reloads, current, protections = files->in_force()] {
+      access_ = current;
+      protections_ = protections;
+      for (const AccessReload::Reload& each : reloads) access_status_.add(each, protections_);
+    };
+  });
 }
 
 Result<void, std::vector<Error>> WebServer::load_access() {
@@ -134,8 +165,10 @@ Result<void, std::vector<Error>> WebServer::load_access() {
   Result<AccessReload, std::vector<Error>> access =
       AccessReload::load(options_.web_config_file, options_.web_required, warnings);
   if (!access) return access.error();
-  access_ = *std::move(access);
-  access_status_.start(options_.web_config_file, access_.in_force());
+  access_reload_ = std::make_shared<AccessReload>(*std::move(access));
+  access_ = access_reload_->access();
+  protections_ = access_reload_->in_force();
+  access_status_.start(options_.web_config_file, protections_);
   for (const yaml::Diagnostic& warning : warnings) log_.warn(error_of(warning));
   return {};
 }
@@ -210,6 +243,9 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
 }
 
 void WebServer::stop() {
+  is_stopped_ = true;
+  access_timer_.cancel();
+  access_files_.stop();
   limit_log_.stop();
   scrapes_.stop();
   if (server_) server_->stop();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "daemon/web/access_reload.h"
 #include "daemon/web/access_status.h"
 #include "daemon/web/connection_limit_log.h"
+#include "daemon/web/file_thread.h"
 #include "daemon/web/routes.h"
 #include "daemon/web/scrape_cache.h"
 #include "daemon/web/scrape_intervals.h"
@@ -44,10 +46,13 @@ class WebServer final : public prometheus::Collectable {
   ~WebServer() override;
 
   /// Serves on the addresses of the options and on `inherited` sockets, which it then owns. Fails
-  /// with all errors of the web configuration, or with the first address that cannot be bound.
+  /// with the first address that cannot be bound.
   /// Probes have a server of their own: neither its clients nor its access rules are those of the
   /// other one.
   Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
+
+  /// Before listen(): reads the web configuration. Fails with all of its errors.
+  Result<void, std::vector<Error>> load_access();
 
   /// Uses the scrape settings of `config` from now on.
   void configure(const config::Config& config);
@@ -72,8 +77,8 @@ class WebServer final : public prometheus::Collectable {
   std::vector<http::Route> routes();
   void answer_scrape(const http::Request& request, http::Respond respond);
   void note_scrape(const http::Request& request);
-  Result<void, std::vector<Error>> load_access();
-  std::shared_ptr<const access::Access> current_access();
+  void watch_access();
+  void look_at_access();
   Result<> listen_for_probes();
   void log_listening(const std::vector<int>& inherited);
   void warn_of_open_lifecycle();
@@ -88,7 +93,12 @@ class WebServer final : public prometheus::Collectable {
   boost::asio::thread_pool worker_{1};        ///< renders
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   ScrapeCache scrapes_;
-  AccessReload access_;
+  std::shared_ptr<AccessReload> access_reload_;  ///< null without a file; of the file thread
+  FileThread access_files_;
+  boost::asio::steady_timer access_timer_;
+  bool is_stopped_ = false;
+  access::WebProtections protections_;
+  std::shared_ptr<const access::Access> access_ = access::open_access();  ///< in force
   AccessStatus access_status_;
   ConnectionLimitLog limit_log_;
   std::unique_ptr<http::Server> server_;

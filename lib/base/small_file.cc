@@ -34,6 +34,15 @@ Result<> check_kind(const struct stat& status, const std::string& path, std::str
   return {};
 }
 
+/// A file without a name left. One that is replaced while it is opened has none either, but then
+/// there is another one.
+bool is_unlinked(const std::string& path, const struct stat& status) {
+  struct stat again {};
+  return status.st_nlink == 0 && ::stat(path.c_str(), &again) == 0 && again.st_nlink == 0;
+}
+constexpr const char* kMountRemedy =
+    "mount the directory of the file, not the file alone: a mount of a file keeps the old one";
+
 }  // namespace
 
 /// The kind is also checked before opening, because opening a device can have side effects: a
@@ -46,6 +55,11 @@ Result<UniqueFd> open_regular_file(const std::string& path, std::string_view nou
   UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &status) != 0) return Error{errno, attempt(path, noun), {}};
   if (auto checked = check_kind(status, path, noun); !checked) return checked.error();
+  if (is_unlinked(path, status)) {
+    return Error{0,
+                 attempt(path, noun) + ", which was replaced or deleted where it is mounted from",
+                 kMountRemedy};
+  }
   return fd;
 }
 

@@ -36,7 +36,9 @@ constexpr RefusalEntry kRefusals[] = {
     {431, "431 Request Header Fields Too Large: the request head is over the limit\n"},
 };
 
-const char* methods_of(const Route& route) { return route.is_post ? "POST" : "GET, HEAD"; }
+const char* methods_of(const Route& route) {
+  return route.is_post ? "POST, OPTIONS" : "GET, HEAD, OPTIONS";
+}
 
 /// RFC 9110, 5.6.7, independent of the locale.
 std::string http_date(std::time_t now) {
@@ -90,6 +92,15 @@ Response refusal(unsigned status) {
   return response;
 }
 
+Response allowed_methods(const Route& route) {
+  return {.status = 204, .headers = {{"Allow", methods_of(route)}}};
+}
+
+std::string_view first_line(const Response& response) {
+  const std::string_view body = response.body ? std::string_view(*response.body) : "";
+  return body.substr(0, body.find('\n'));
+}
+
 Response wrong_method(const Route& route) {
   const std::string methods = methods_of(route);
   Response response =
@@ -121,8 +132,10 @@ std::string response_head(const Response& response, const Headers& usual, const 
   head.result(response.status);
   head.set(wire::field::server, "perf_event_exporter");
   head.set(wire::field::date, http_date(framing.now));
-  head.set(wire::field::content_type, response.content_type);
-  head.content_length(response.body ? response.body->size() : 0);
+  if (response.status != 204) {  // which has neither (RFC 9110, 8.6)
+    head.set(wire::field::content_type, response.content_type);
+    head.content_length(response.body ? response.body->size() : 0);
+  }
   // No browser may detect a page in an answer of another type.
   head.set("X-Content-Type-Options", "nosniff");
   for (const Headers* const each : {&usual, &response.headers}) {

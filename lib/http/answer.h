@@ -23,8 +23,14 @@ bool takes_method(const Route& route, std::string_view method);
 /// The request of `peer` as the handler gets it, for a head with status 200.
 Request request_of(const RequestHead& head, std::string peer);
 
+/// The first line of its body: the reason of a refusal.
+std::string_view first_line(const Response& response);
+
 /// One plain line for `status`, which must be a refusal: 400, 401, 403, 404, 408, 413, 431.
 Response refusal(unsigned status);
+
+/// 204 with Allow, for OPTIONS.
+Response allowed_methods(const Route& route);
 
 /// 405, with the methods of `route` in Allow.
 Response wrong_method(const Route& route);

@@ -70,6 +70,7 @@ asio::awaitable<bool> Connection::secure() {
   enter(Phase::kAsking);
   const auto [error] = co_await transport_->handshake();
   if (error) ++service_->errors.tls_handshake;
+  if (error) service_->refused(peer_, "TLS handshake: " + transport_->why_refused(error));
   if (error && socket_.is_open()) {  // the client should read the reason instead of a reset
     transport_ = access::plain_transport(socket_);
     co_await linger_and_close();
@@ -87,6 +88,7 @@ bool Connection::peek(char& first) {
 
 asio::awaitable<void> Connection::refuse_plain_http() {
   const Response response = plain_text(400, kSpeaksHttps);
+  service_->refused(peer_, first_line(response));
   const Framing framing{.version = 10, .now = std::time(nullptr)};
   const bool sent = co_await send(response, framing, true);
   if (sent) co_await linger_and_close();
@@ -112,6 +114,10 @@ asio::awaitable<unsigned> Connection::read(RequestHead& head) {
     enter(Phase::kIdle);
     const bool arrived = co_await receive();
     if (!arrived) co_return kNoStatus;  // between two requests either side may leave
+    if (received_.front() == kTlsHandshake && access_->tls() == nullptr) {
+      service_->refused(peer_, "TLS, and this server speaks plain HTTP");  // as a probe tries it
+      co_return kNoStatus;
+    }
   }
   if (!head.take(received_)) {  // rarely: it does not arrive in one packet
     enter(Phase::kAsking);

@@ -51,6 +51,7 @@ asio::awaitable<bool> Conversation::answer_next() {
   connection_.refresh_access();
   const Response response = co_await answer_to(head, status);
   if (!connection_.is_open()) co_return false;
+  if (response.status >= 400) service_.refused(connection_.peer(), first_line(response));
 
   const bool keep_alive = keeps_alive(head, status, response);
   const Framing framing{.version = head.is_known() ? head.version() : 11,
@@ -81,6 +82,7 @@ asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsig
     if (refused) co_return *std::move(refused);
   }
   if (route == nullptr) co_return refusal(404);
+  if (head.method() == "OPTIONS") co_return allowed_methods(*route);
   if (!takes_method(*route, head.method())) co_return wrong_method(*route);
   if (route->is_post && is_of_another_site(head)) co_return refusal(403);
   co_return co_await answer_by_handler(*route, head);

@@ -48,6 +48,10 @@ Remedy remedy_for(int code) {
       {EAFNOSUPPORT, "this machine has no IPv6: choose an IPv4 address with " + kAddress +
                          "; a systemd service may run without a network: choose the address in its "
                          ".socket unit"},
+      {EINVAL,
+       "a link-local address needs the interface that it is on: write [fe80::1%eth0]:10173 "
+       "in " +
+           kAddress},
       {EMFILE, "raise " + ProgramTerm::kOpenFileLimit},
   };
   const RemedyEntry* entry = lookup(kRemedies, &RemedyEntry::code, code);
@@ -174,6 +178,11 @@ Result<AcceptedClient, int> accept_client(int listener) {
   const int family = client.data()->sa_family;
   const bool is_tcp = family == AF_INET || family == AF_INET6;
   return AcceptedClient{std::move(fd), is_tcp ? access::Peer{client.address()} : access::Peer{}};
+}
+
+std::string ip_of(int listener) {
+  const auto endpoint = endpoint_of(listener);
+  return endpoint ? endpoint->address().to_string() : std::string();
 }
 
 bool is_reachable_from_elsewhere(int listener) {

@@ -33,6 +33,9 @@ struct AcceptedClient {
 /// Accepts the next one. Fails with accept(2)'s errno: EAGAIN if no client waits.
 Result<AcceptedClient, int> accept_client(int listener);
 
+/// The IP address that a socket is bound to; empty for a unix socket.
+std::string ip_of(int listener);
+
 /// Whether other machines may reach a listening socket: it is neither bound to a loopback address,
 /// nor a unix socket.
 bool is_reachable_from_elsewhere(int listener);

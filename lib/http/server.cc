@@ -157,6 +157,12 @@ class LoopServer final : public Server {
     return ports;
   }
 
+  std::vector<std::string> ips() const override {
+    std::vector<std::string> ips;
+    for (const auto& listener : listeners_) ips.push_back(ip_of(listener->fd()));
+    return ips;
+  }
+
   bool serves_other_machines() const override {
     return std::any_of(listeners_.begin(), listeners_.end(), [](const auto& listener) {
       return is_reachable_from_elsewhere(listener->fd());
@@ -195,11 +201,25 @@ Result<> add(Listeners& listeners, asio::io_context& loop, Result<ListeningSocke
   return {};
 }
 
+bool has_port_of(const Listeners& listeners, const std::string& address) {
+  const auto wanted = parse_address(address);
+  return wanted && std::any_of(listeners.begin(), listeners.end(), [&](const auto& listener) {
+           return listener->port == wanted->port;
+         });
+}
+
 Result<Listeners> listen_everywhere(asio::io_context& loop, const Listening& listening) {
   std::vector<UniqueFd> inherited = owned(listening.inherited);
   Listeners listeners;
   for (const std::string& address : listening.addresses) {
-    if (auto added = add(listeners, loop, open_listener(address)); !added) return added.error();
+    auto added = add(listeners, loop, open_listener(address));
+    if (!added && added.error().code == EADDRINUSE && has_port_of(listeners, address)) {
+      added.error().remedy =
+          "an address before it includes this one, as [::] and :PORT include "
+          "IPv4: leave one of them out of " +
+          ProgramTerm::kListenAddress;
+    }
+    if (!added) return added.error();
   }
   for (UniqueFd& fd : inherited) {
     if (auto added = add(listeners, loop, adopt_listener(std::move(fd))); !added) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "access/access.h"
+#include "access/peer.h"
 #include "base/result.h"
 
 namespace boost::asio {
@@ -40,7 +41,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 struct Response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  Body body;          ///< null: empty
+  Body body{};        ///< null: empty
   Headers headers{};  ///< additional ones, such as Content-Encoding; they override those of Access
 };
 
@@ -73,10 +74,10 @@ Route immediate(std::string path, Answer answer) {
 
 /// Every resource that a client can use has a limit.
 struct Limits {
-  std::size_t header_bytes = 8 * 1024;  ///< beyond: 431
-  std::size_t max_connections = 512;    ///< beyond: another one is closed, or the new one refused
-  std::size_t max_refusals = 128;       ///< refused clients that may still request health; beyond:
-                                        ///< the oldest is closed
+  std::size_t header_bytes = 32 * 1024;  ///< beyond: 431; half of it for cookies of other pages
+  std::size_t max_connections = 512;     ///< beyond: another one is closed, or the new one refused
+  std::size_t max_refusals = 128;        ///< refused clients that may still request health; beyond:
+                                         ///< the oldest is closed
   std::size_t max_unsent_bytes =
       256 * 1024 * 1024;                       ///< bodies that clients have not read, each once;
                                                ///< beyond: the slowest client is dropped
@@ -112,6 +113,9 @@ struct Site {
   /// The access rules, requested at every connection and every request, so that a change applies to
   /// the next one. Never null.
   std::function<std::shared_ptr<const access::Access>()> access = access::open_access;
+  /// Called with each client that is refused: by the TLS handshake, or by an answer of 400 or more.
+  /// On the loop; may be empty.
+  std::function<void(const access::Peer& peer, std::string_view reason)> on_refusal = {};
   /// Called when a client arrived at the limit of connections, and it or another one that was not
   /// idle was closed: it can be called often, so it must be cheap. On the loop; may be empty.
   std::function<void()> on_connection_limit = {};
@@ -180,6 +184,9 @@ class Server {
   /// The ports of the listening sockets, one for each address and then each inherited socket, in
   /// order; 0 for a unix socket.
   virtual std::vector<std::uint16_t> ports() const = 0;
+
+  /// Their IP addresses in the same order; empty for a unix socket.
+  virtual std::vector<std::string> ips() const = 0;
 
   /// Whether other machines may reach one of them: any but loopback addresses and unix sockets.
   virtual bool serves_other_machines() const = 0;

@@ -19,13 +19,17 @@ struct Service {
         handshakes(std::move(spaced_by)),
         unsent(site.limits.max_unsent_bytes) {}
 
+  void refused(const access::Peer& peer, std::string_view reason) const {
+    if (site.on_refusal) site.on_refusal(peer, reason);
+  }
+
   const Site site;
   const std::shared_ptr<access::Logins> logins;
   const std::shared_ptr<access::HandshakeQueue> handshakes;
   access::RateLimiter rate_limiter;
   UnsentBodies unsent;
   ClientErrors errors;
-  ResponseCounts responses = {{200, 0}, {400, 0}, {401, 0}, {403, 0}, {404, 0}, {405, 0},
+  ResponseCounts responses = {{200, 0}, {204, 0}, {400, 0}, {401, 0}, {403, 0}, {404, 0}, {405, 0},
                               {408, 0}, {413, 0}, {429, 0}, {431, 0}, {500, 0}, {503, 0}};
 };
 

@@ -72,6 +72,19 @@ std::vector<Error> without_guests(std::span<const EventAvailability> events) {
 }
 
 /// PMUs of which no CPU is online.
+/// Patterns of the file, without a group that counts what they select.
+std::optional<Error> unused_patterns(const config::Config& config) {
+  const bool counts_cgroups =
+      std::any_of(config.groups.begin(), config.groups.end(),
+                  [](const config::Group& group) { return group.cgroup_scope; });
+  const auto& include = config.cgroups.include;
+  if (counts_cgroups || include.empty() || include.front().at.line == 0) return {};
+  return yaml::error_of({.position = include.front().at,
+                         .message = "no group has the scope cgroup: nothing is counted by cgroup",
+                         .remedy = "add 'scope: cgroup' to a group, or remove cgroups.include",
+                         .severity = yaml::Severity::kWarning});
+}
+
 std::vector<Error> waiting_pmus(const collect::CountingPlan& plan, const Machine& machine) {
   std::set<std::string> waiting;
   for (const collect::ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
@@ -203,6 +216,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   for (Error& warning : waiting_pmus(plan.counting, machine)) {
     fitted.warnings.push_back(std::move(warning));
   }
+  if (auto unused = unused_patterns(config)) fitted.warnings.push_back(std::move(*unused));
   if (publishes_no_cgroups(config.cgroups, plan.counting)) {
     fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
                                "add 'sums' to cgroups, or remove 'series: none'"});

@@ -46,7 +46,7 @@ _perf_event_exporter() {
     --output) words='text json' ;;
     *)
       if [[ $current == -* ]]; then
-        words='-h --help --version --config.file --config.watch --config.check --once
+        words='-h --help --version --config.file --config.watch --config.check --config.check-start --once
           --web.listen-address --web.health-address --web.systemd-socket --web.config.file --web.require
           --web.max-queued-scrapes --web.enable-lifecycle --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'

@@ -268,7 +268,7 @@ TEST_F(ReloadTest, IsFollowedByOneMoreForAllWhoAskMeanwhile) {
 
   EXPECT_THAT(first.get(), HasSubstr("200 OK"));
   EXPECT_THAT(second.get(), HasSubstr("did you mean 'branches'?"));
-  EXPECT_THAT(third.get(), HasSubstr("the configuration is not reloaded"));
+  EXPECT_THAT(third.get(), HasSubstr("the previous configuration stays in force"));
 }
 
 TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {

@@ -5,6 +5,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <string>
 #include <thread>
 
 #include "support/patience.h"
@@ -17,27 +20,34 @@ using namespace std::chrono_literals;
 
 class ConfigWatchTest : public testing::Test {
  protected:
-  ConfigWatchTest() { watch_.start(); }
   void replace(const std::string& text) {
     tree_.write("new.yaml", text);
     std::filesystem::rename(tree_.path("new.yaml"), tree_.path("config.yaml"));
   }
+  FileFingerprints file() const {
+    FileFingerprints now;
+    now.add(tree_.path("config.yaml"));
+    return now;
+  }
   /// Looks so many times.
   void look(int times) {
-    while (times-- > 0) loop_.run_one();
+    while (times-- > 0) watch_.see(file());
   }
 
+  Log log_{LogLevel::kError, LogFormat::kLogfmt};
   test::TempTree tree_{{"config.yaml", "one"}};
   boost::asio::io_context loop_{1};
   int changes_ = 0;
   int in_place_ = 0;
   int tries_ = 0;  ///< of what was not adopted
-  ConfigWatch watch_{loop_, tree_.path("config.yaml"),
+  int restless_ = 0;
+  ConfigWatch watch_{loop_, log_, tree_.path("config.yaml"),
                      [this](ConfigWatch::Reason why) {
                        ++(why == ConfigWatch::Reason::kReplaced         ? changes_
                           : why == ConfigWatch::Reason::kWrittenInPlace ? in_place_
+                          : why == ConfigWatch::Reason::kNeverRests     ? restless_
                                                                         : tries_);
-                       watch_.file_is_read();
+                       if (why != ConfigWatch::Reason::kNeverRests) watch_.file_is_read(file());
                      },
                      1ms};
 };
@@ -59,10 +69,9 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedIsReportedOnceItHasStayedTheSame) {
 TEST_F(ConfigWatchTest, AChangeThatIsReadLaterIsReportedOnce) {
   int changes = 0;
   watch_.stop();
-  ConfigWatch watch{loop_, tree_.path("config.yaml"), [&](auto) { ++changes; }, 1ms};
-  watch.start();
+  ConfigWatch watch{loop_, log_, tree_.path("config.yaml"), [&](auto) { ++changes; }, 1ms};
   replace("three");
-  look(8);
+  for (int i = 0; i < 8; ++i) watch.see(file());
   EXPECT_EQ(changes, 1);
 }
 
@@ -87,7 +96,7 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
   tree_.write("old/config.yaml", "same");
   tree_.write("new/config.yaml", "same");
   std::filesystem::create_directory_symlink("old", tree_.path("data"));
-  ConfigWatch watch{loop_, tree_.path("data/config.yaml"),
+  ConfigWatch watch{loop_, log_, tree_.path("data/config.yaml"),
                     [this](auto) {
                       ++changes_;
                       loop_.stop();
@@ -110,17 +119,17 @@ TEST_F(ConfigWatchTest, AFileThatIsGoneIsAChange) {
 
 TEST_F(ConfigWatchTest, AChangeThatWasReadForAnotherReasonIsNone) {
   replace("three");
-  watch_.file_is_read();  // by a signal
+  watch_.file_is_read(file());  // by a signal
   look(3);
   EXPECT_EQ(changes_, 0);
 }
 
 TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsDueOnceMoreAfterAMinute) {
   watch_.try_again();
-  look(ConfigWatch::kLooksUntilNextTry - 1);
+  look(ConfigWatch::kLooksOfAMinute - 1);
   EXPECT_EQ(tries_, 0);
 
-  look(2 * ConfigWatch::kLooksUntilNextTry);
+  look(2 * ConfigWatch::kLooksOfAMinute);
   EXPECT_EQ(tries_, 1);
   EXPECT_EQ(changes_, 0);
 }
@@ -128,33 +137,64 @@ TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsDueOnceMoreAfterAMinute) {
 TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileHasChanged) {
   watch_.try_again();
   replace("three");
-  look(2 * ConfigWatch::kLooksUntilNextTry);
+  look(2 * ConfigWatch::kLooksOfAMinute);
   EXPECT_EQ(changes_, 1);
   EXPECT_EQ(tries_, 0);
 }
 
 TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileWasWrittenInPlace) {
-  watch_.stop();
   int tries = 0;
-  ConfigWatch watch{loop_, tree_.path("config.yaml"),
+  ConfigWatch watch{loop_, log_, tree_.path("config.yaml"),
                     [&](ConfigWatch::Reason why) {
                       tries += why == ConfigWatch::Reason::kWrittenInPlace ? 0 : 1;
                     },
                     1ms};
-  watch.start();
   watch.try_again();
   tree_.write("config.yaml", "half");
-  look(2 * ConfigWatch::kLooksUntilNextTry);
+  for (int i = 0; i < 2 * ConfigWatch::kLooksOfAMinute; ++i) watch.see(file());
   EXPECT_EQ(tries, 0);
 }
 
+TEST_F(ConfigWatchTest, AFileThatChangesAtEachLookIsReportedOnceAfterAMinute) {
+  for (int i = 0; i < 3 * ConfigWatch::kLooksOfAMinute; ++i) {
+    replace(std::to_string(i));
+    look(1);
+  }
+  EXPECT_EQ(restless_, 1);
+  EXPECT_EQ(changes_, 0);
+
+  look(2);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ConfigWatchTest, TheLoopGoesOnWhileTheFileSystemDoesNotAnswer) {
+  std::promise<void> answer;
+  FileThread files{loop_, log_, "test", "a file"};
+  bool has_ended = false;
+  files.run([&, answered = answer.get_future().share()]() -> std::function<void()> {
+    answered.wait();
+    return [&] { has_ended = true; };
+  });
+
+  bool goes_on = false;
+  boost::asio::post(loop_, [&] { goes_on = true; });
+  loop_.run_for(10ms);
+  EXPECT_TRUE(goes_on && files.is_busy() && !has_ended);
+
+  answer.set_value();
+  loop_.run_for(test::kPatience);
+  EXPECT_TRUE(has_ended && !files.is_busy());
+}
+
 TEST_F(ConfigWatchTest, TheLoopEndsOnceItIsStopped) {
+  watch_.start();
   watch_.stop();
   loop_.run();
   EXPECT_EQ(changes_, 0);
 }
 
 TEST_F(ConfigWatchTest, TheLoopEndsIfItIsStoppedAfterTheTimeForALookHasCome) {
+  watch_.start();
   boost::asio::post(loop_, [this] {
     std::this_thread::sleep_for(5ms);
     boost::asio::post(loop_, [this] { watch_.stop(); });

@@ -31,16 +31,16 @@ Options asked_with(std::vector<const char*> words) {
 const Words kFirst = {"/usr/bin/perf_event_exporter", "--web.listen-address=127.0.0.1:9",
                       "--web.config.file", "/web.yaml"};
 
-TEST(HealthTest, WithoutAnAddressTheFirstProcessOfTheContainerIsAsked) {
-  const Options target = health_target(asked_with({}), kFirst);
+TEST(HealthTest, WithoutAnAddressTheExporterOfTheContainerIsAsked) {
+  const Options target = health_target(asked_with({}), {kFirst});
 
   EXPECT_EQ(target.listen_addresses, Words{"127.0.0.1:9"});
   EXPECT_EQ(target.web_config_file, "/web.yaml");
 }
 
 TEST(HealthTest, WhatTheCommandLineSetsComesFirst) {
-  const Options by_address = health_target(asked_with({"--web.listen-address=:1"}), kFirst);
-  const Options by_file = health_target(asked_with({"--web.config.file=/other.yaml"}), kFirst);
+  const Options by_address = health_target(asked_with({"--web.listen-address=:1"}), {kFirst});
+  const Options by_file = health_target(asked_with({"--web.config.file=/other.yaml"}), {kFirst});
 
   EXPECT_EQ(by_address.listen_addresses, Words{":1"});
   EXPECT_EQ(by_address.web_config_file, "");
@@ -48,19 +48,24 @@ TEST(HealthTest, WhatTheCommandLineSetsComesFirst) {
   EXPECT_EQ(by_file.web_config_file, "/other.yaml");
 }
 
-TEST(HealthTest, TheAddressForProbesIsThatOfTheFirstProcessUnlessItIsSet) {
+TEST(HealthTest, TheAddressForProbesIsThatOfTheExporterUnlessItIsSet) {
   const Words first = {"/usr/bin/perf_event_exporter", "--web.config.file=/web.yaml",
                        "--web.health-address=127.0.0.1:8"};
 
-  EXPECT_EQ(health_target(asked_with({}), first).health_address, "127.0.0.1:8");
-  EXPECT_EQ(health_target(asked_with({"--web.health-address=:7"}), first).health_address, ":7");
+  EXPECT_EQ(health_target(asked_with({}), {first}).health_address, "127.0.0.1:8");
+  EXPECT_EQ(health_target(asked_with({"--web.health-address=:7"}), {first}).health_address, ":7");
 }
 
-TEST(HealthTest, AnotherProgramAsFirstProcessReportsNothing) {
-  for (const Words& first : {Words{}, Words{"/sbin/init", "--web.listen-address=:1"},
-                             Words{"not_perf_event_exporter", "--web.listen-address=:1"}}) {
-    EXPECT_EQ(health_target(asked_with({}), first).listen_addresses, Words{":10173"});
-  }
+TEST(HealthTest, TheOneProcessThatServesIsAsked) {
+  const Words doctor = {"perf_event_exporter", "doctor"};
+  const Words by_systemd = {"perf_event_exporter", "--web.systemd-socket"};
+  const Words other = {"perf_event_exporter", "--web.listen-address=:1"};
+
+  EXPECT_EQ(health_target(asked_with({}), {doctor, by_systemd, kFirst}).listen_addresses,
+            Words{"127.0.0.1:9"});
+  EXPECT_EQ(health_target(asked_with({}), {by_systemd}).listen_addresses, Words{":10173"});
+  EXPECT_EQ(health_target(asked_with({}), {kFirst, other}).listen_addresses, Words{":10173"});
+  EXPECT_EQ(health_target(asked_with({}), {}).listen_addresses, Words{":10173"});
 }
 
 TEST(HealthTest, FailsWithoutAnAnswer) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -43,9 +44,10 @@ class ReloaderTest : public testing::Test {
   Reloader reloader_{
       loop_,
       {.begin =
-           [this](Reloader::Configuration configuration) {
+           [this](Reloader::Configuration configuration, const std::function<void()>& go) {
              ++begun_;
              last_ = configuration;
+             go();
            },
        .plan =
            [](Reloader::Configuration) {
