@@ -647,17 +647,19 @@ def counters_of(config, cgroups, by_records):
 class Daemon:
     """The daemon over `config` on a loopback port, from ready to a clean end.
 
-    `wrapper` is put before its command, `command` replaces its binary, `options` go to Popen. It is
+    `wrapper` is put before its command, `command` replaces its binary, a file at `config_path` the
+    one that is written, `options` go to Popen. It is
     asked over TLS where there is a context `tls`, and with `headers` in each request. Where it
     `listens` to nothing by itself, sockets for its port are handed to it.
     """
 
-    def __init__(self, config, *args, wrapper=(), command=None, port=None, tls=None, headers=None,
-                 listens=True, **options):
+    def __init__(self, config, *args, wrapper=(), command=None, config_path=None, port=None,
+                 tls=None, headers=None, listens=True, **options):
         self.scratch = tempfile.mkdtemp(prefix="pex_test_")
         os.chmod(self.scratch, 0o755)
-        self.config_path = f"{self.scratch}/config.yaml"
-        self.write_config(config)
+        self.config_path = config_path or f"{self.scratch}/config.yaml"
+        if not config_path:
+            self.write_config(config)
         self.address = f"127.0.0.1:{port or free_port()}"
         listen = [f"--web.listen-address={self.address}"] if listens else []
         self.command = [*wrapper, command or daemon_binary, f"--config.file={self.config_path}",

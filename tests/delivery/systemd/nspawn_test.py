@@ -140,6 +140,12 @@ class ServiceTest(unittest.TestCase):
         self.machine.systemctl("reset-failed")
         self.machine.systemctl("restart", SERVICE)
 
+    def scrape_after_restart(self, name):
+        """The series of this name, once there was a poll."""
+        self.restart()
+        harness.until("a poll", lambda: self.polls() > 1, nspawn.DEADLINE, 0.1)
+        return self.scrape().with_name(name)
+
     def with_config(self, text):
         self.machine.write(CONFIG, text)
         self.addCleanup(self.machine.systemctl, "restart", SERVICE)
@@ -249,12 +255,32 @@ class ServiceTest(unittest.TestCase):
         before = self.property("MainPID")
         self.with_config("groups: nonsense\n")
 
-        self.machine.systemctl("reload", SERVICE)
+        reload = self.machine.run("systemctl", "reload", SERVICE, check=False)
 
+        self.assertNotEqual(reload.returncode, 0)
+        last = self.machine.journal(f"_SYSTEMD_UNIT={SERVICE}")[-1]["MESSAGE"]
+        self.assertIn(f"{CONFIG}:1:9: groups: ", last)
         self.await_text("the status", "StatusText", "configuration not reloaded: see the log")
         self.await_state("active")
         self.assertEqual(self.property("MainPID"), before)
         self.assertTrue(self.entries("PRIORITY=3"))
+
+    def test_a_check_as_root_says_how_to_ask_with_the_rights_of_the_service(self):
+        """The shipped unit may read neither a file of root alone nor a tracepoint's number."""
+        self.with_config(config_of("task-clock", "sched:sched_switch"))
+        check = ["perf_event_exporter", "--config.check", f"--config.file={CONFIG}"]
+
+        as_root = self.machine.run(*check, check=False).stdout
+        command = as_root.partition("with those of the service: ")[2].splitlines()[0]
+        as_service = self.machine.run("sh", "-c", command, check=False).stdout
+
+        counted = r"sched:sched_switch +cpu .* yes"
+        self.assertRegex(as_root, "with the rights of root")
+        self.assertEqual(bool(re.search(counted, as_service)),
+                         bool(self.scrape_after_restart("perf_cpu_sched_sched_switch_total")))
+        self.machine.run("chmod", "600", CONFIG)
+        self.addCleanup(self.machine.run, "chmod", "644", CONFIG)
+        self.assertIn("Permission denied", self.machine.run("sh", "-c", command, check=False).stderr)
 
     # The watchdog
 
