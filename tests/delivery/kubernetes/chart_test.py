@@ -193,8 +193,7 @@ class Chart(unittest.TestCase):
                         for names in (False, True))
 
         self.assertEqual(reader.objects(plain), [config])
-        self.assertEqual(reader.objects(named), [{**config, "kubernetes": {
-            "metadata": "log_links", "log_links": "/host/log-links"}}])
+        self.assertEqual(reader.objects(named), [{**config, "kubernetes": {"metadata": "log_links"}}])
 
     def test_values_reach_the_objects(self):
         digest = "sha256:" + "a" * 64

@@ -70,13 +70,16 @@ class Kustomize:
         return self.render_own({"resources": [resource], "namespace": "monitoring",
                                 "components": [f"components/{each}" for each in components]})
 
-    def render_own(self, kustomization):
-        """YAML of a kustomization as an operator writes it, of parts named below KUBERNETES."""
+    def render_own(self, kustomization, files=None):
+        """YAML of a kustomization as an operator writes it, of parts named below KUBERNETES, next to
+        `files` (name -> text)."""
         directory = self.work / str(os.getpid())
         directory.mkdir(parents=True, exist_ok=True)
         parts = {key: [os.path.relpath(KUBERNETES / each, directory)
                        for each in kustomization.get(key, [])] for key in ("resources", "components")}
         try:
+            for name, text in (files or {}).items():
+                (directory / name).write_text(text, encoding="utf-8")
             (directory / "kustomization.yaml").write_text(json.dumps(
                 {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
                  **kustomization, **parts}), encoding="utf-8")

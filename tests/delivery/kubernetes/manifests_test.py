@@ -36,7 +36,8 @@ COMPOSITIONS = [
     ("overlays/minimal", ()),
     ("overlays/pod-names", ()),
     ("base", ("namespace", "pod-monitor", "node-metadata", "seccomp-localhost", "network-policy",
-              "kube-prometheus-rbac", "prometheus-rule", "dashboards", "recursive-read-only")),
+              "kube-prometheus-rbac", "prometheus-rule", "dashboards", "recursive-read-only",
+              "pod-names")),
     ("overlays/pod-names", ("pod-monitor", "recursive-read-only")),
     ("overlays/minimal", ("seccomp-localhost",)),
     ("overlays/default", ("web-config",)),
@@ -113,23 +114,30 @@ class Manifests(unittest.TestCase):
 
     def test_the_kustomization_of_the_guide_renders(self):
         require_components()
-        kustomization, generator = (reader.objects(block)[0] for block in yaml_in_guide()
-                                    if "kind: Kustomization" in block or "configMapGenerator" in block)
-        image = kustomization["images"][0]
-        for key in ("resources", "components"):
-            kustomization[key] = [each.removeprefix("perf_event_exporter/packaging/kubernetes/")
-                                  for each in kustomization[key]]
-        for each in generator["configMapGenerator"]:  # with text in place of a file
-            each["literals"] = [f"{file}=groups: []" for file in each.pop("files")]
+        shipped, own = kustomizations_in_guide()
+        for kustomization in (shipped, own):
+            objects = rendered_own(kustomization)
+            image, = kustomization["images"]
+            for rule in rules.RULES:
+                with self.subTest(kustomization["resources"], rule=rule.__name__):
+                    self.assertEqual(list(rule(objects)), [])
+            self.assertEqual(rules.exporter(objects)["image"], f"{image['newName']}:{image['newTag']}")
+        self.assertTrue(of_kind(rendered_own(shipped), "PodMonitor"))
 
-        objects = reader.objects(kustomize.render_own({**kustomization, **generator}))
+    def test_the_configuration_of_the_guide_replaces_the_shipped_one_and_has_names_of_pods(self):
+        require_components()
+        _, own = kustomizations_in_guide()
+        overlay = {**own, "resources": ["overlays/default"], "components": ["components/pod-names"],
+                   "configMapGenerator": [{**each, "namespace": own["namespace"]}
+                                          for each in own["configMapGenerator"]]}
+        for kustomization in (own, overlay):
+            with self.subTest(kustomization["resources"]):
+                objects = rendered_own(kustomization)
 
-        for rule in rules.RULES:
-            with self.subTest(rule.__name__):
-                self.assertEqual(list(rule(objects)), [])
-        self.assertEqual(rules.exporter(objects)["image"], f"{image['newName']}:{image['newTag']}")
-        self.assertEqual(configuration_of(objects), "groups: []")
-        self.assertTrue(of_kind(objects, "PodMonitor"))
+                self.assertEqual(configuration_of(objects), configuration_in_guide())
+                self.assertEqual(mistakes_in(configuration_in_guide()), [])
+                self.assertEqual(source_of_names(objects), "/var/log/containers")
+                self.assertTrue(the(objects, "Namespace"))
 
     def test_the_patch_of_the_guide_lets_prometheus_in_where_the_exporter_has_tls(self):
         require_components()
@@ -211,6 +219,41 @@ class Manifests(unittest.TestCase):
         self.assertEqual((secret["defaultMode"], pod["securityContext"]["fsGroup"]), (0o440, 65534))
         for probe in rules.PROBES:
             self.assertEqual(exporter[probe]["httpGet"]["scheme"], "HTTPS")
+
+
+def kustomizations_in_guide():
+    """Both: one with a shipped configuration, one with a configuration of the operator's own."""
+    found = [reader.objects(block)[0] for block in yaml_in_guide() if "kind: Kustomization" in block]
+    for kustomization in found:
+        for key in ("resources", "components"):
+            kustomization[key] = [each.removeprefix("perf_event_exporter/packaging/kubernetes/")
+                                  for each in kustomization[key]]
+    return found
+
+
+def configuration_in_guide():
+    text, = (block for block in yaml_in_guide() if block.startswith("groups:"))
+    return text
+
+
+def rendered_own(kustomization):
+    return reader.objects(kustomize.render_own(
+        kustomization, {"perf_event_exporter.yaml": configuration_in_guide()}))
+
+
+def source_of_names(objects):
+    """The directory of the node whose links name the pods, or None."""
+    kubernetes = reader.objects(configuration_of(objects))[0].get("kubernetes", {})
+    if kubernetes.get("metadata") != "log_links":
+        return None
+    mounts = {each["mountPath"]: each["name"] for each in rules.exporter(objects)["volumeMounts"]}
+    volumes = {each["name"]: each for each in rules.pod(objects)["volumes"]}
+    return volumes[mounts[kubernetes.get("log_links", default_of_log_links())]]["hostPath"]["path"]
+
+
+def default_of_log_links():
+    shipped = (SOURCE / "config/perf_event_exporter.yaml").read_text()
+    return re.search(r"^  log_links: (\S+)$", shipped, re.M)[1]
 
 
 def yaml_in_guide():
@@ -307,15 +350,10 @@ class Configurations(unittest.TestCase):
 
     def test_names_of_pods_are_read_where_they_are_mounted(self):
         require_components()
-        _, objects = rendered["overlays/pod-names"]
-        kubernetes = self.parsed("overlays/pod-names")["kubernetes"]
-
-        mounts = {each["mountPath"]: each["name"] for each in rules.exporter(objects)["volumeMounts"]}
-        volumes = {each["name"]: each for each in rules.pod(objects)["volumes"]}
-
-        self.assertEqual(kubernetes["metadata"], "log_links")
-        self.assertEqual(volumes[mounts[kubernetes["log_links"]]]["hostPath"]["path"],
-                         "/var/log/containers")
+        for name, (_, objects) in rendered.items():
+            with self.subTest(name):
+                self.assertEqual(source_of_names(objects), "/var/log/containers"
+                                 if name.startswith("overlays/pod-names") else None)
 
     def test_pod_names_counts_what_the_default_counts(self):
         require_components()

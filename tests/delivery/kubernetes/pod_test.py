@@ -189,7 +189,7 @@ class PodTest(unittest.TestCase):
     def test_has_nothing_mounted_that_it_could_write_to(self):
         mounts = {line.split()[4]: line.split()[5].split(",") for line in
                   harness.read_text(f"/proc/{self.pod.pid}/mountinfo").splitlines()}
-        for path in ("/", "/etc/perf_event_exporter", "/host/sys", "/host/log-links"):
+        for path in ("/", "/etc/perf_event_exporter", "/host/sys", "/var/log/containers"):
             self.assertIn("ro", mounts[path], path)
 
         # What is mounted below a read-only mount is not made read-only by that, as /sys/fs/cgroup. Some

@@ -49,7 +49,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{- /* The text of perf_event_exporter.yaml: `config`, or the file of the preset. */}}
 {{- define "perf-event-exporter.config" -}}
-{{- $names := dict "kubernetes" (dict "metadata" "log_links" "log_links" "/host/log-links") }}
+{{- $names := dict "kubernetes" (dict "metadata" "log_links") }}
 {{- if .Values.config }}
 {{- toYaml (ternary (merge (deepCopy .Values.config) $names) .Values.config .Values.podNames) }}
 {{- else }}
