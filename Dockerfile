@@ -1,5 +1,3 @@
-# syntax=docker/dockerfile:1
-#
 #   docker build -t perf_event_exporter .
 #   docker run -d -p 127.0.0.1:10173:10173 --cap-drop=ALL --cap-add=PERFMON --read-only \
 #     --security-opt=no-new-privileges -v /sys:/host/sys:ro perf_event_exporter --path.sysfs=/host/sys

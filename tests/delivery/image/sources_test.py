@@ -5,6 +5,7 @@ script makes of this machine.
     sources_test.py DAEMON WORKLOAD
 """
 
+import errno
 import json
 import os
 import re
@@ -43,6 +44,11 @@ class DockerfileTest(unittest.TestCase):
         self.assertRegex(self.text, r"(?m)^ARG BASE_DIGEST=sha256:[0-9a-f]{64}$")
         self.assertEqual(len(re.findall("sha256:", self.text)), 1)
 
+    def test_it_names_no_frontend_which_an_engine_would_have_to_fetch(self):
+        first = harness.read_text(f"{SOURCE}/Dockerfile").splitlines()[0]
+
+        self.assertNotRegex(first, r"(?i)^#\s*syntax\s*=")
+
     def test_it_has_every_label_of_oci(self):
         labels = re.findall(r"org\.opencontainers\.image\.([a-z.]+)=", self.text)
 
@@ -56,6 +62,14 @@ class DockerfileTest(unittest.TestCase):
         version = re.search(r"^\s+VERSION (\S+)$", project, re.MULTILINE)[1]
 
         self.assertIn(f"\nARG VERSION={version}\n", self.text)
+
+
+class SeccompTest(unittest.TestCase):
+    def test_threads_start_where_an_engine_ignores_the_default_answer(self):
+        profile = json.loads(harness.read_text(f"{SOURCE}/packaging/container/seccomp.json"))
+        rule, = (each for each in profile["syscalls"] if "clone3" in each["names"])
+
+        self.assertEqual((rule["action"], rule["errnoRet"]), ("SCMP_ACT_ERRNO", errno.ENOSYS))
 
 
 class SbomTest(unittest.TestCase):
