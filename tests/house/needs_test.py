@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that tests/needs.txt has a row for each test that needs more than a compiler.
+"""Checks that tests/needs.txt has a row for each test that needs more than a compiler, and that
+`./dev test --list` shows the table, and installs and compiles nothing.
 
     needs_test.py SOURCE_DIR BINARY_DIR
 
@@ -8,6 +9,8 @@ enough. Prints each violation, and exits 1 when there is one.
 """
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +39,21 @@ def has_row(name: str, may_skip: bool, have: set[str]) -> bool:
     return name in have or (subject in have and (subject in ALIKE or not may_skip))
 
 
+def violations_of_list(source: Path) -> list[str]:
+    """Where there is no command to install, configure or compile with."""
+    found = []
+    with tempfile.TemporaryDirectory() as here:
+        for command in ("bash", "dirname", "python3"):
+            os.symlink(shutil.which(command) or command, Path(here, command))
+        for args in (["--list", "--all"], ["--all", "--list"]):
+            done = subprocess.run([source.resolve() / "dev", "test", *args], env={"PATH": here}, text=True,
+                                  capture_output=True, check=False)
+            shown = {word for line in done.stdout.splitlines() for word in line.split()[1:2]}
+            if done.returncode != 0 or shown != rows(source):
+                found.append(f"dev: test {' '.join(args)}: {done.stderr or 'not the rows of tests/needs.txt'}")
+    return found
+
+
 def violations(source: Path, binary: Path) -> list[str]:
     have, wanted = rows(source), tests(binary)
     subjects = {name.partition(".")[0] for name in wanted}
@@ -43,7 +61,7 @@ def violations(source: Path, binary: Path) -> list[str]:
              if not has_row(name, may_skip, have)]
     found += [f"tests/needs.txt: there is no test {row}" for row in sorted(have)
               if row not in wanted and row not in subjects]
-    return found
+    return found + violations_of_list(source)
 
 
 def main() -> int:
