@@ -18,7 +18,8 @@ local busiest = 'topk by (cluster, instance) ($top,\n    %s\n  )' % std.join('\n
 local shortened(expr) = 'label_replace(%s, "name", "$1", "cgroup", ".*/([^/]{1,44})[^/]*")' % expr;
 local ofBusiest(expr) = g.query(
   shortened('\n  (%s)\n  and on (cluster, instance, cgroup)\n  %s\n' % [std.strReplace(expr, '\n', '\n   '), busiest]),
-  '{{instance}} {{name}}'
+  '{{instance}} {{name}}',
+  needs=expr
 );
 local panel(title, description, unit, expr, max=null) =
   g.timeSeries(title, description, unit, [ofBusiest(expr)], width=12, max=max, many=true);

@@ -78,7 +78,7 @@ local workloads(config) =
   local rate(event) = 'namespace_workload:perf_cgroup_%s:rate%s{%s}' % [event, config.window, cluster];
   local legend = '{{cluster}} {{namespace}} {{workload}}';
   // The same workloads in all panels.
-  local ofTop(expr) = g.query('%s\nand\ntopk($top, avg_over_time(%s[$__range] @ end()))' % [expr, rate('task_clock_seconds')], legend);
+  local ofTop(expr) = g.query('%s\nand\ntopk($top, avg_over_time(%s[$__range] @ end()))' % [expr, rate('task_clock_seconds')], legend, needs=expr);
   g.row('Workloads (needs the recording rules and kube-state-metrics)', 9, [
     g.timeSeries('CPU time, by workload',
                  'CPUs in use by the workloads that use most, by task-clock. Of one that sleeps often, cpu.stat has more (docs/metrics.md).',

@@ -1,4 +1,4 @@
-// What the CPUs of machines do.
+// What the CPUs of machines do: first what each machine counts, then what needs a PMU.
 local g = import '../lib/dashboard.libsonnet';
 local s = g.selected;
 
@@ -9,37 +9,46 @@ local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(und
 local cyclesPerCpu = 'avg by (cluster, instance) (\n  sum without (pmu) (rate(perf_cpu_cycles_total{%s, cpu!=""}[$__rate_interval]))\n)' % s;
 local perInstance(expr) = g.query(expr, '{{instance}}');
 
-local atAGlance = g.row('At a glance', 4, [
-  g.stat('Instructions per cycle',
-         'All CPUs together. A good value depends on the work. A change shows that the work changed, or what disturbs it.',
-         'short',
-         [perInstance(ratio('instructions', 'cycles'))],
-         decimals=2),
-  g.stat('Instructions',
-         'Instructions retired per second, on all CPUs.',
-         'ops',
-         [perInstance(sum('instructions'))]),
-  g.stat('Cycles per CPU',
-         'Cycles per second of a CPU, on average: the clock frequency times the fraction of time that the CPUs are not halted.',
-         'hertz',
-         [perInstance(cyclesPerCpu)]),
-  g.stat('Context switches',
-         'Per second, on all CPUs.',
-         'ops',
-         [perInstance(sum('context_switches'))]),
-  g.stat('Power of packages',
-         'All packages. Their memory is not included if it is measured separately.',
-         'watt',
-         [perInstance('sum by (cluster, instance) (rate(perf_energy_joules_total{%s, domain="package"}[$__rate_interval]))' % s)]),
+local everyMachine = g.row('Every machine', 7, [
+  g.timeSeries('CPUs in use',
+               'By counted cgroups (task-clock), and by all else: other cgroups, kernel threads and interrupts.',
+               'short',
+               [
+                 g.query('sum by (cluster, instance) (rate(perf_cgroup_task_clock_seconds_total{%s}[$__rate_interval]))' % s, '{{instance}} counted cgroups'),
+                 g.query('sum by (cluster, instance) (rate(perf_event_exporter_uncounted_cpu_seconds_total{%s}[$__rate_interval]))' % s, '{{instance}} other'),
+               ],
+               stacked=true),
+  g.timeSeries('Context switches',
+               'Per second, on all CPUs of a machine.',
+               'ops',
+               [perInstance(sum('context_switches'))]),
+  g.timeSeries('Migrations',
+               'Tasks that moved to another CPU, per second.',
+               'ops',
+               [perInstance(sum('migrations'))]),
+  g.timeSeries('Page faults',
+               'Per second. Minor faults found the page in memory, major faults waited for I/O.',
+               'ops',
+               [
+                 g.query(sum('minor_faults'), '{{instance}} minor'),
+                 g.query(sum('major_faults'), '{{instance}} major'),
+               ]),
   g.stat('Least time on the PMU',
          'The group of events that was on the PMU for the smallest part of the time. At 100 %, all counts are exact. Below 20 %, see the dashboard Exporter health.',
          'percentunit',
          [perInstance('min by (cluster, instance) (\n  sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%s, cgroup="", sum=""}[$__rate_interval]))\n  / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup="", sum=""}[$__rate_interval]))\n)' % [s, s])],
          limits=g.below(0.2, 0.05),
+         width=8,
          decimals=0),
+  g.stat('Events missing',
+         'Configured events that the machine cannot count. The dashboard Exporter health shows why.',
+         'short',
+         [perInstance('sum by (cluster, instance) (1 - perf_event_exporter_event_available{%s})' % s)],
+         width=8,
+         limits=g.above(1)),
 ], open=true);
 
-local work = g.row('Work', 8, [
+local work = g.row('Instructions and cycles', 8, [
   g.timeSeries('Instructions per cycle',
                'All CPUs of a machine together.',
                'short',
@@ -54,7 +63,7 @@ local work = g.row('Work', 8, [
                [perInstance(cyclesPerCpu)]),
 ], open=true);
 
-local waiting = g.row('What cycles are spent on', 8, [
+local waiting = g.row('Cycles, clock and power', 8, [
   g.timeSeries('Stalled cycles',
                'Fraction of the cycles in which nothing could be fetched (frontend) or retired (backend). The definition depends on the CPU: compare only CPUs of the same kind.',
                'percentunit',
@@ -81,6 +90,10 @@ local waiting = g.row('What cycles are spent on', 8, [
                'hertz',
                [perInstance(ratio('msr_aperf', 'msr_mperf') + '\n* avg by (cluster, instance) (%s)' % rate('msr_tsc'))],
                min=null),
+  g.timeSeries('Power of packages',
+               'All packages. Their memory is not included if it is measured separately.',
+               'watt',
+               [perInstance('sum by (cluster, instance) (rate(perf_energy_joules_total{%s, domain="package"}[$__rate_interval]))' % s)]),
 ]);
 
 local misses = g.row('Misses', 8, [
@@ -98,24 +111,6 @@ local misses = g.row('Misses', 8, [
                [
                  g.query(ratio('cache_misses', 'instructions', '1000 * '), '{{instance}} cache'),
                  g.query(ratio('branch_misses', 'instructions', '1000 * '), '{{instance}} branches'),
-               ]),
-]);
-
-local kernel = g.row('Kernel', 8, [
-  g.timeSeries('Context switches',
-               'Per second, on all CPUs of a machine.',
-               'ops',
-               [perInstance(sum('context_switches'))]),
-  g.timeSeries('Migrations',
-               'Tasks that moved to another CPU, per second.',
-               'ops',
-               [perInstance(sum('migrations'))]),
-  g.timeSeries('Page faults',
-               'Per second. Minor faults found the page in memory, major faults waited for I/O.',
-               'ops',
-               [
-                 g.query(sum('minor_faults'), '{{instance}} minor'),
-                 g.query(sum('major_faults'), '{{instance}} major'),
                ]),
 ]);
 
@@ -151,7 +146,7 @@ local cpus = g.row('By CPU', 10, [
       'perf_event_exporter / Node',
       'How the CPUs of a machine use their cycles.',
       [],
-      [atAGlance, work, waiting, misses, kernel, cpus]
+      [everyMachine, work, waiting, misses, cpus]
     ),
   },
 }

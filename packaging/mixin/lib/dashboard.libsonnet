@@ -1,9 +1,13 @@
 // What the dashboards are made of: Grafana's classic model, as far as we need it.
+local noValue = import 'needs.libsonnet';
+
 local datasource = { type: 'prometheus', uid: '${datasource}' };
 
 // --- queries --------------------------------------------------------------------------------------
 
-local query(expr, legend='', instant=false) = {
+// `needs`: the part without which there is no data.
+local query(expr, legend='', instant=false, needs=expr) = {
+  needs:: needs,
   datasource: datasource,
   expr: std.rstripChars(expr, '\n'),
   legendFormat: legend,
@@ -40,7 +44,11 @@ local panel(type, title, description, unit, queries, width) = {
   description: description,
   datasource: datasource,
   targets: withLetters(queries),
-  fieldConfig: { defaults: { unit: unit, thresholds: thresholds([]) }, overrides: [] },
+  fieldConfig: {
+    defaults: { unit: unit, thresholds: thresholds([]), noValue: noValue([q.needs for q in queries]) },
+    // Only for a panel without data: not for an empty cell, or a series with a gap below the cursor.
+    overrides: [{ matcher: { id: 'byRegexp', options: '/.*/' }, properties: [{ id: 'noValue', value: null }] }],
+  },
   gridPos: { w: width },
 };
 
@@ -158,7 +166,7 @@ local table(title, description, columns, rows, width=24, hidden=[]) =
   panel('table', title, description, 'short', [query(c.query, instant=true) for c in columns], width) {
     fieldConfig+: {
       defaults+: { custom: { align: 'auto', filterable: true } },
-      overrides: std.mapWithIndex(function(i, c) {
+      overrides+: std.mapWithIndex(function(i, c) {
         matcher: { id: 'byName', options: c.name },
         properties: [{ id: 'unit', value: c.unit }] + std.get(c, 'properties', []),
       }, columns) + [

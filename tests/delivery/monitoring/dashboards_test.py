@@ -200,6 +200,9 @@ class ModelTest(unittest.TestCase):
                 with self.subTest(dashboard=file, panel=panel["title"]):
                     self.assertRegex(panel["description"], r"\.$")
                     self.assertTrue(panel["fieldConfig"]["defaults"]["unit"])
+                    self.assertRegex(panel["fieldConfig"]["defaults"]["noValue"],
+                                     "^(Needs .+: see .+|None: .+)$")
+                    self.assertLess(len(panel["fieldConfig"]["defaults"]["noValue"]), 110)
                     self.assertTrue(panel["targets"])
 
     def test_panels_do_not_overlap_and_fit(self):
@@ -297,13 +300,15 @@ class QueriesTest(unittest.TestCase):
                    for name, recording in recordings.items()}
         names = cls.enterClassContext(
             replay.Replay(replay.fixed(kube_state_metrics(*recordings.values()))))
-        rules = rules_that_do_not_wait(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        rules = list(rules_that_do_not_wait(cls.enterClassContext(tempfile.TemporaryDirectory())))
+        cls.alone = cls.enterClassContext(Scraping(
+            {"perf_event_exporter": {"live": daemon.address}}, rules))
         cls.prometheus = cls.enterClassContext(Scraping({
             "perf_event_exporter": {"live": daemon.address,
                                     **{name: server.address for name, server in servers.items()}},
             SELECTING: {"live": daemon.address},
             "kube-state-metrics": {"kube-state-metrics": names.address},
-        }, list(rules)))
+        }, rules))
         harness.until(f"{SCRAPES} scrapes of everything", lambda: cls.prometheus.scalar(
             "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
 
@@ -318,6 +323,36 @@ class QueriesTest(unittest.TestCase):
                               for target in panel["targets"]]
                     print(f"  {panel['title']:<50} {', '.join(needed)}")
                     self.assertEqual(set(needed), set(sources), "no query needs one of these")
+
+    def test_node_opens_with_data_of_every_machine(self):
+        panels = mixin.dashboards()["node.json"]["panels"]
+        second = next(i for i, panel in enumerate(panels) if i > 0 and is_row(panel))
+        self.assertGreater(second, 4)
+        for panel in panels[1:second]:
+            for query in self.queries_of_live(panel):
+                harness.until(f"{panel['title']}: {query}",
+                              lambda q=query: self.alone.has_data(q), patience=60, pause=0.5)
+
+    def test_a_panel_without_data_has_its_reason(self):
+        """It names something that this machine does not have."""
+        harness.until("scrapes by the second Prometheus", lambda: self.alone.scalar(
+            "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
+        counted = {dict(labels)["event"] for labels, value in self.alone.query(
+            "perf_event_exporter_event_available").items() if value == 1}
+        self.assertLessEqual(set(EVENTS), counted)
+        there = counted | {"a scraped exporter", "a counted group"}
+        manual = documented()
+        for dashboard in mixin.dashboards().values():
+            for panel, (title, sources) in zip(mixin.panels(dashboard), manual[dashboard["title"]]):
+                if "live" in sources or any(map(self.alone.has_data, self.queries_of_live(panel))):
+                    continue
+                with self.subTest(dashboard=dashboard["title"], panel=title):
+                    reason = panel["fieldConfig"]["defaults"]["noValue"]
+                    needed = re.sub(r"^Needs |: see .*| of a cgroup| \([^)]+\)", "", reason)
+                    self.assertGreater(set(needed.split(", ")) - there, set())
+
+    def queries_of_live(self, panel):
+        return [substituted(target["expr"], instance="live") for target in panel["targets"]]
 
     def first_with_data(self, expression, sources):
         """Rules and topk may be a second behind: what is not there yet is awaited."""
