@@ -69,6 +69,9 @@ WebServer::~WebServer() {
 }
 
 Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inherited) {
+  if (!access_reload_) {
+    if (auto loaded = load_access(); !loaded) return loaded;
+  }
   auto server = http::Server::listen(
       loop_, login_worker_, {options_.listen_addresses, inherited},
       {.routes = routes(),

@@ -51,7 +51,8 @@ class WebServer final : public prometheus::Collectable {
   /// other one.
   Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
 
-  /// Before listen(): reads the web configuration. Fails with all of its errors.
+  /// Reads the web configuration before listen(), which reads it otherwise. Fails with all of its
+  /// errors.
   Result<void, std::vector<Error>> load_access();
 
   /// Uses the scrape settings of `config` from now on.

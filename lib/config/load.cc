@@ -1,5 +1,7 @@
 #include "config/load.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -203,7 +205,9 @@ Result<Loaded> load_file(const std::string& path) {
 
 Loaded load_text(std::string_view text, const std::string& name) {
   Loaded loaded;
-  loaded.config.is_default = text == kDefaultConfig || text == kKubernetesConfig;
+  loaded.config.is_default =
+      text == kDefaultConfig ||
+      std::count(std::begin(kKubernetesConfigs), std::end(kKubernetesConfigs), text) > 0;
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
   if (root) read_config(*root, name, loaded);
   if (loaded.diagnostics.has_errors()) name_their_maps(loaded.diagnostics);

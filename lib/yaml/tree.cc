@@ -25,7 +25,7 @@ constexpr char kNoClosingQuote[] = "this quote is never closed";
 constexpr char kPadding = '\x1b';
 
 /// In bytes. PyYAML and libyaml (go-yaml, Psych) fold at the first blank after column 80.
-constexpr std::size_t kLeastFold = 60;
+constexpr std::size_t kMinFold = 60;
 
 std::size_t offset_of(const YAML::Mark& mark) {
   return static_cast<std::size_t>(std::max(mark.pos, 0));
@@ -146,7 +146,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return true;
   }
 
-  /// A text without quotes goes on in the next line if that is indented, also by mistake. Looks at no
+  /// A text without quotes goes on in the next line if that is indented, also by error. Looks at no
   /// more of `source` than the text takes, as a file may have many texts on one line.
   bool is_misindented(std::string_view source, std::string_view left) const {
     if (source.empty() || std::string_view("&!|>").find(source[0]) != source.npos) return false;
@@ -155,7 +155,7 @@ class TreeBuilder final : public YAML::EventHandler {
       if (length == source.npos) return false;
       const std::string_view line = trim(source.substr(0, length));
       if (line.empty() || left.size() <= line.size()) return false;
-      if (column_at(text_.size() - source.size()) + line.size() < kLeastFold) return true;
+      if (column_at(text_.size() - source.size()) + line.size() < kMinFold) return true;
       left.remove_prefix(line.size());
       left.remove_prefix(std::min(left.find_first_not_of(" \n"), left.size()));
       source.remove_prefix(std::min(source.find_first_not_of(" \t\r\n", length), source.size()));

@@ -135,21 +135,6 @@ TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
   EXPECT_TRUE(empty.at("configuration").at("file").is_null());
 }
 
-TEST(StatusJsonTest, AStepOfTheWallClockChangesNoDuration) {
-  Status status = full_status();
-  const json::object before = parsed(status);
-  status.now.at -= std::chrono::hours{48};
-
-  const json::object after = parsed(status);
-
-  EXPECT_EQ(before.at("uptime_seconds"), after.at("uptime_seconds"));
-  EXPECT_EQ(after.at("uptime_seconds").as_double(), 3 * 3600);
-  const auto age = [](const json::object& of) {
-    return of.at("polls").at("last").at("age_seconds");
-  };
-  EXPECT_EQ(age(before), age(after));
-}
-
 TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
   Status status = full_status();
   status.warnings = {"\u009b31m \u202e"};

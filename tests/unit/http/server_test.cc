@@ -68,7 +68,7 @@ TEST_F(ServerTest, KeepsTheConnectionOverRequestsThatCannotBeServed) {
 
   EXPECT_EQ(unknown.status, 404u);
   EXPECT_EQ(wrong_method.status, 405u);
-  EXPECT_EQ(wrong_method.header("allow"), "GET, HEAD");
+  EXPECT_EQ(wrong_method.header("allow"), "GET, HEAD, OPTIONS");
   EXPECT_EQ(thrown.status, 500u);
   EXPECT_EQ(thrown.body, "500 Internal Server Error: the pot is empty\n");
   EXPECT_EQ(good.status, 200u);
@@ -109,11 +109,43 @@ TEST_P(RefusedRequestTest, IsAnsweredThenClosed) {
   EXPECT_TRUE(client.is_closed_without_a_word());
 }
 
+TEST_F(ServerTest, ClosesTheConnectionOfAClientThatBeginsTlsAndCountsNoResponse) {
+  start();
+  RawClient client = this->client();
+
+  client.send(std::string("\x16\x03\x01\x00\xff\x00", 6));
+
+  EXPECT_TRUE(client.is_closed_without_a_word());
+  EXPECT_EQ(responses().at(400), 0u);
+}
+
+TEST_F(ServerTest, AnswersOptionsWithTheMethodsOfThePath) {
+  start();
+  RawClient client = this->client();
+
+  client.send("OPTIONS /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  const Reply reply = client.read_reply(/*with_body=*/false);
+
+  EXPECT_EQ(reply.status, 204u);
+  EXPECT_EQ(reply.header("allow"), "GET, HEAD, OPTIONS");
+  EXPECT_EQ(client.get("/hello").status, 200u);
+}
+
+TEST_F(ServerTest, ServesAClientWithCookiesOfOtherPages) {
+  start();
+  RawClient client = this->client();
+
+  client.send("GET /hello HTTP/1.1\r\nHost: x\r\nCookie: a=" + std::string(16 * 1024, 'a') +
+              "\r\n\r\n");
+
+  EXPECT_EQ(client.read_reply().status, 200u);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Each, RefusedRequestTest,
     testing::Values(
         RefusedRow{"Malformed", "hello there\r\n\r\n", 400},
-        RefusedRow{"Binary", std::string("\x16\x03\x01\x00\xff\x00", 6), 400},
+        RefusedRow{"Binary", std::string("\x17\x03\x01\x00\xff\x00", 6), 400},
         RefusedRow{"AbsoluteForm", "GET http://x/hello HTTP/1.1\r\nHost: x\r\n\r\n", 400},
         RefusedRow{"AuthorityForm", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
         RefusedRow{"AsteriskForm", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 400},
@@ -124,8 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
             "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n",
             400},
         RefusedRow{"LongHead",
-                   "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(20'000, 'a') + "\r\n\r\n", 431},
-        RefusedRow{"LongTarget", "GET /" + std::string(20'000, 'a'), 431},
+                   "GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(40'000, 'a') + "\r\n\r\n", 431},
+        RefusedRow{"LongTarget", "GET /" + std::string(40'000, 'a'), 431},
         RefusedRow{"Body", "POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
                    413},
         RefusedRow{"ChunkedBody",
@@ -483,13 +515,13 @@ TEST_F(ServerTest, AnswersPostOnlyWhereARouteAllowsIt) {
 
   const Reply got = client.get("/post");
   EXPECT_EQ(got.status, 405u);
-  EXPECT_EQ(got.header("allow"), "POST");
+  EXPECT_EQ(got.header("allow"), "POST, OPTIONS");
   client.send("HEAD /post HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(client.read_reply(/*with_body=*/false).status, 405u);
   client.send("POST /hello HTTP/1.1\r\nHost: x\r\n\r\n");
   const Reply posted = client.read_reply();
   EXPECT_EQ(posted.status, 405u);
-  EXPECT_EQ(posted.header("allow"), "GET, HEAD");
+  EXPECT_EQ(posted.header("allow"), "GET, HEAD, OPTIONS");
 }
 
 TEST_F(ServerTest, RefusesAPostThatAPageOfAnotherSiteSends) {
