@@ -30,6 +30,12 @@ foreach(kind grafana/*.json prometheus/*.yml prometheus/*.yaml)
   install(FILES ${found} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/${kind} COMPONENT program)
 endforeach()
 
+# The library's own, which a machine that only compiles has without the program's.
+set(library_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/libperf-event-exporter-dev)
+install(FILES docs/library.md docs/abi.md DESTINATION ${library_documents} COMPONENT development)
+install(DIRECTORY tests/delivery/packages/consumer/ DESTINATION ${library_documents}/example
+        COMPONENT development)
+
 install(FILES packaging/completions/perf_event_exporter.bash RENAME perf_event_exporter
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions COMPONENT program)
 install(FILES packaging/completions/_perf_event_exporter

@@ -1,4 +1,4 @@
-"""Somebody else's program is built against the installed library, and counts with it."""
+"""The installed example is built against the installed library, and counts with it."""
 
 import os
 import pathlib
@@ -7,9 +7,8 @@ import tempfile
 import unittest
 
 import packages
-from packages import SOURCE, run
+from packages import run
 
-CONSUMER = SOURCE / "tests/delivery/packages/consumer"
 # Outside libraries that rooms link: those with a CMake package, and those that pkg-config knows.
 PACKAGES = ("Boost", "OpenSSL", "prometheus-cpp", "yaml-cpp", "fmt")
 MODULES = ("elf", "re2", "crypt", "deflate")
@@ -23,6 +22,7 @@ class ConsumerTest(unittest.TestCase):
         cls.prefix = cls.dir / "prefix"
         run("cmake", "--install", packages.arguments[0], "--prefix", cls.prefix, "--component",
             "development")
+        cls.example = cls.prefix / "share/doc/libperf-event-exporter-dev/example"
 
     def assert_counts(self, program):
         if os.geteuid() != 0:
@@ -31,8 +31,8 @@ class ConsumerTest(unittest.TestCase):
         self.assertTrue(clocks)
         self.assertTrue(all(float(seconds) > 0 for seconds in clocks), clocks)
 
-    def configure(self, build, *options, source=CONSUMER):
-        return run("cmake", "-S", source, "-B", build, "-G", "Ninja",
+    def configure(self, build, *options, source=None):
+        return run("cmake", "-S", source or self.example, "-B", build, "-G", "Ninja",
                    f"-DCMAKE_PREFIX_PATH={self.prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror",
                    *options)
 
@@ -51,7 +51,7 @@ class ConsumerTest(unittest.TestCase):
                     env={**os.environ, "PKG_CONFIG_PATH": str(directory)}).split()
         program = self.dir / "by_pkg_config"
 
-        run("g++", "-std=c++20", "-o", program, CONSUMER / "main.cc", *flags)
+        run("g++", "-std=c++20", "-o", program, self.example / "main.cc", *flags)
 
         self.assert_counts(program)
 

@@ -104,6 +104,8 @@ class ContentsTest(unittest.TestCase):
         for pattern in (r"/usr/lib/\S+/libperf_event_exporter_collect\.a$",
                         r"/usr/lib/\S+/cmake/perf_event_exporter/perf_event_exporterConfig\.cmake$",
                         r"/usr/lib/\S+/pkgconfig/perf_event_exporter\.pc$",
+                        r"/usr/share/doc/libperf-event-exporter-dev/library\.md",
+                        r"/usr/share/doc/libperf-event-exporter-dev/example/main\.cc$",
                         r"/usr/include/perf_event_exporter/collect/collector\.h$"):
             self.assertRegex(found, re.compile(pattern, re.MULTILINE))
 
