@@ -63,17 +63,24 @@ std::vector<std::string> cpus_left_out(const plan::LoadedPlan& planned) {
 
 using Row = std::vector<std::string>;
 
+/// Cgroups should be counted, and this machine has mounted none.
+bool lacks_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree) {
+  return !tree.hierarchy && !planned.config.cgroups.include.empty();
+}
+
 /// One row for each event and scope, which is one metric.
-std::vector<Row> event_rows(const plan::Plan& plan) {
+std::vector<Row> event_rows(const plan::Plan& plan, bool lacks) {
   std::vector<Row> rows{{"GROUP", "EVENT", "SCOPE", "METRIC", "HERE"}};
   for (const plan::EventAvailability& event : plan.events) {
     for (const auto& [scope, is_counted] :
          {std::pair{Scope::kCpu, event.cpu_scope}, {Scope::kCgroup, event.cgroup_scope}}) {
       if (!is_counted) continue;
-      rows.push_back({event.group, event.event, std::string(name_of(scope)),
-                      event.identity ? exposition::family_name(scope, *event.identity) : "-",
-                      yes_or_no(event.available, event.reason) +
-                          (event.is_expected_lack() ? ", optional" : "")});
+      rows.push_back(
+          {event.group, event.event, std::string(name_of(scope)),
+           event.identity ? exposition::family_name(scope, *event.identity) : "-",
+           (lacks && scope == Scope::kCgroup ? "no (no cgroup mount)"
+                                             : yes_or_no(event.available, event.reason)) +
+               (event.is_expected_lack() ? ", optional" : "")});
     }
   }
   return rows;
@@ -195,12 +202,13 @@ ExitStatus check_limits(const plan::LoadedPlan& planned) {
 
 /// The last lines. False if the exporter would not start, if an event is missing that is not
 /// optional, or if the output cannot be written.
-bool print_verdict(const plan::LoadedPlan& planned) {
+bool print_verdict(const plan::LoadedPlan& planned, bool lacks) {
   const std::vector<plan::EventAvailability>& events = planned.plan.events;
   const auto count = [&events](auto is_so) {
     return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_so));
   };
-  const std::size_t available = count([](const auto& event) { return event.available; });
+  const std::size_t available =
+      count([&](const auto& event) { return event.available && (event.cpu_scope || !lacks); });
   const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
   const std::vector<Error> excess = excess_of(planned);
 
@@ -239,12 +247,13 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   std::cout << "configuration: " << printable(name_of_config(options)) << '\n';
   print_note_for_root("--config.check", options);
   std::cout << '\n';
-  print_table(event_rows(planned->plan));
+  const bool lacks = lacks_cgroups(*planned, *tree);
+  print_table(event_rows(planned->plan, lacks));
   std::cout << '\n';
   print_warnings(*planned, *tree);
   print_cost(need, planned->plan.budget);
   print_cgroups(*planned, *tree, need, plan::counting_cost(*planned, by_records), options);
-  return print_verdict(*planned) ? kOk : kFailed;
+  return print_verdict(*planned, lacks) ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

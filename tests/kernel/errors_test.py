@@ -159,6 +159,16 @@ class LittleToCountTest(FileTest):
         harness.require(tried.returncode == 0, f"cannot hide the cgroups: {tried.stderr.strip()}")
         return hidden
 
+    def test_without_a_cgroup_mount_a_check_counts_no_event_of_cgroups(self):
+        for scope, status, events in (("cgroup", 1, 0), ("[cpu, cgroup]", 0, len(EVENTS))):
+            path = self.file(harness.config_of(events=EVENTS, scope=scope, include=["/*"]))
+            ended = subprocess.run([*self.without_cgroup_mounts(), harness.daemon_binary,
+                                    "--config.check", f"--config.file={path}"],
+                                   capture_output=True, text=True, check=False)
+            self.assertRegex(ended.stdout, r"(?m) cgroup +\S+ +no \(no cgroup mount\)$")
+            self.assertIn(f"valid: {events} of {len(EVENTS)} events", ended.stdout)
+            self.assertEqual(ended.returncode, status, ended.stdout)
+
     def test_without_a_cgroup_mount_the_cpus_are_counted(self):
         harness.require_events(*EVENTS)
         hidden = self.without_cgroup_mounts()
