@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <string>
+#include <system_error>
 
 #include "base/utf8.h"
 #include "daemon/cli/version.h"
@@ -24,6 +26,17 @@ bool has_no_reader() {
 /// Why the output could not be written; 0 if it can be written again. The stream keeps no errno,
 /// and may have failed long before its end, so that a line break is tried.
 int refusal() { return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0; }
+
+/// For a shell, and another working directory: " --config.file='/etc/a b.yaml'"; nothing for none.
+std::string path_option(const char* option, const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code ignored;
+  std::string quoted;
+  for (const char c : std::filesystem::absolute(path, ignored).string()) {
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return std::string(" ") + option + "='" + quoted + "'";
+}
 
 Error not_written(int code) {
   if (code == 0) return {0, "write the result: a part of it is missing", "run the command again"};
@@ -49,7 +62,8 @@ void print_note_for_root(const std::string& command, const Options& options) {
         "; with those of the service: systemd-run --quiet --pipe --wait --property=DynamicUser=yes "
         "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes "
         "perf_event_exporter " +
-        command + (options.config_file.empty() ? "" : " --config.file=" + options.config_file);
+        command + path_option("--config.file", options.config_file) +
+        path_option("--web.config.file", options.web_config_file);
   }
   std::cout << printable(note) << '\n';
 }

@@ -111,12 +111,15 @@ ExitStatus fail(const Error& error) {
   return kFailed;
 }
 
+bool says_whom_to_ask(const Options& options) {
+  return !options.serves_by_default || !options.web_config_file.empty() ||
+         !options.health_address.empty();
+}
+
 }  // namespace
 
 Options health_target(const Options& options, const std::vector<host::CommandLine>& exporters) {
-  const bool is_configured = !options.serves_by_default || !options.web_config_file.empty() ||
-                             !options.health_address.empty();
-  if (is_configured) return options;
+  if (says_whom_to_ask(options)) return options;
   std::vector<Options> servers;
   for (const host::CommandLine& exporter : exporters) {
     std::vector<const char*> words;
@@ -132,7 +135,9 @@ Options health_target(const Options& options, const std::vector<host::CommandLin
 }
 
 ExitStatus check_health(const Options& options) {
-  const Options target = health_target(options, host::command_lines_of(kProgram));
+  const Options target = says_whom_to_ask(options)
+                             ? options
+                             : health_target(options, host::command_lines_of(kProgram));
   if (target.listen_addresses.empty() && target.health_address.empty()) {
     return fail({0, "query health: only systemd knows the address of the server",
                  "set --web.listen-address to one of its addresses"});

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -21,9 +22,11 @@ sigset_t set_of_others() {
   return set;
 }
 
-/// The controlling terminal can be opened until it is closed (tty(4)).
+/// The controlling terminal can be opened until it is closed (tty(4)). A lack of descriptors says
+/// nothing about it.
 bool has_terminal() {
-  return static_cast<bool>(UniqueFd{::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)});
+  const UniqueFd terminal{::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)};
+  return terminal || (errno != ENXIO && errno != EIO && errno != ENOENT);
 }
 
 bool is_ignored(int signal) {
@@ -57,7 +60,7 @@ void Signals::follow() {
 
 void Signals::await_stop() {
   stop_.async_wait([this](const error_code& cancelled, int signal) {
-    if (!cancelled) handlers_.stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    if (!cancelled && !is_stopped_) handlers_.stop(signal == SIGTERM ? "SIGTERM" : "SIGINT");
   });
 }
 

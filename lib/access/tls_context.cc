@@ -297,12 +297,14 @@ bool verifies(ClientCertificate policy) {
 }
 
 /// Those of this system: where OpenSSL was built to find them, and where distributions have them.
+/// Read now, as OpenSSL otherwise reads files during handshakes.
 Result<> trust_system(SSL_CTX* context) {
-  constexpr const char* kBundles[] = {"/etc/ssl/certs/ca-certificates.crt",  // Debian
-                                      "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora
-                                      "/etc/ssl/ca-bundle.pem"};             // SUSE
-  bool any = SSL_CTX_set_default_verify_paths(context) == 1;
-  for (const char* bundle : kBundles) {
+  const char* const bundles[] = {::X509_get_default_cert_file(),
+                                 "/etc/ssl/certs/ca-certificates.crt",  // Debian
+                                 "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora
+                                 "/etc/ssl/ca-bundle.pem"};             // SUSE
+  bool any = false;
+  for (const char* bundle : bundles) {
     any = SSL_CTX_load_verify_locations(context, bundle, nullptr) == 1 || any;
   }
   ERR_clear_error();

@@ -18,6 +18,9 @@ bool verifies_clients(const Protections& of) {
   return of.client_certificate == ClientCertificate::kRequiredAndVerified;
 }
 
+/// By the authorities of the operator, and not of the system: anybody may have one of those.
+bool knows_clients(const Protections& of) { return verifies_clients(of) && of.own_client_ca; }
+
 /// Removing TLS also removes the protections that are part of it, without further messages.
 bool keeps_tls(const Protections& before, const Protections& after) {
   return before.tls && after.tls;
@@ -58,9 +61,13 @@ constexpr ProtectionEntry kProtections[] = {
      [](const Protections& of) { return std::string(of.tls ? "TLS" : "plain HTTP"); }},
     {"client_certificate", "tls_server_config.client_auth_type", true,
      [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && verifies_clients(before) && !verifies_clients(after);
+       return keeps_tls(before, after) && ((verifies_clients(before) && !verifies_clients(after)) ||
+                                           (knows_clients(before) && !knows_clients(after)));
      },
-     [](const Protections& of) { return std::string(word_of(of.client_certificate)); }},
+     [](const Protections& of) {
+       return std::string(word_of(of.client_certificate)) +
+              (verifies_clients(of) && !of.own_client_ca ? " by any authority of the system" : "");
+     }},
     {"client_allowed_sans", "tls_server_config.client_allowed_sans", true,
      [](const Protections& before, const Protections& after) {
        return keeps_tls(before, after) && verifies_clients(after) && before.allowed_sans > 0 &&
@@ -105,7 +112,7 @@ constexpr ProtectionEntry kProtections[] = {
 constexpr Requirement kRequirable[] = {
     {"tls", "tls_server_config", [](const Protections& by) { return by.tls; }},
     {"users", "basic_auth_users", [](const Protections& by) { return by.users > 0; }},
-    {"client-certificate", "tls_server_config.client_auth_type", verifies_clients},
+    {"client-certificate", "tls_server_config.client_ca_file", knows_clients},
 };
 
 }  // namespace
@@ -120,6 +127,7 @@ WebProtections protections_of(const AccessSettings& settings) {
   if (!settings.tls) return of;
   of.tls = true;
   of.client_certificate = settings.tls->client_certificate;
+  of.own_client_ca = !settings.tls->client_ca.empty();
   of.allowed_sans = settings.tls->client_allowed_sans.size();
   of.min_version = settings.tls->min_version;
   of.cbc_ciphers = cbc_ciphers(settings.tls->ciphers, settings.tls->min_version);

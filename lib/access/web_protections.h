@@ -16,6 +16,7 @@ namespace pex::access {
 struct WebProtections {
   bool tls = false;
   ClientCertificate client_certificate = ClientCertificate::kNone;
+  bool own_client_ca = false;    ///< not every authority that the system trusts
   std::size_t allowed_sans = 0;  ///< one of which a client needs; 0: any
   std::size_t users = 0;         ///< 0: no login
   TlsVersion min_version = TlsVersion::kTls10;

@@ -55,7 +55,7 @@ Result<UniqueFd> open_regular_file(const std::string& path, std::string_view nou
   UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &status) != 0) return Error{errno, attempt(path, noun), {}};
   if (auto checked = check_kind(status, path, noun); !checked) return checked.error();
-  if (is_unlinked(path, status)) {
+  if (!noun.empty() && is_unlinked(path, status)) {
     return Error{0,
                  attempt(path, noun) + ", which was replaced or deleted where it is mounted from",
                  kMountRemedy};

@@ -71,7 +71,6 @@ std::vector<Error> without_guests(std::span<const EventAvailability> events) {
            {}}};
 }
 
-/// PMUs of which no CPU is online.
 /// Patterns of the file, without a group that counts what they select.
 std::optional<Error> unused_patterns(const config::Config& config) {
   const bool counts_cgroups =
@@ -85,6 +84,7 @@ std::optional<Error> unused_patterns(const config::Config& config) {
                          .severity = yaml::Severity::kWarning});
 }
 
+/// PMUs of which no CPU is online.
 std::vector<Error> waiting_pmus(const collect::CountingPlan& plan, const Machine& machine) {
   std::set<std::string> waiting;
   for (const collect::ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {

@@ -258,8 +258,9 @@ class ServiceTest(unittest.TestCase):
         reload = self.machine.run("systemctl", "reload", SERVICE, check=False)
 
         self.assertNotEqual(reload.returncode, 0)
-        last = self.machine.journal(f"_SYSTEMD_UNIT={SERVICE}")[-1]["MESSAGE"]
-        self.assertIn(f"{CONFIG}:1:9: groups: ", last)
+        harness.until("the line in the journal", lambda: any(
+            f"{CONFIG}:1:9: groups: " in entry["MESSAGE"] and entry["_PID"] != before
+            for entry in self.machine.journal(f"_SYSTEMD_UNIT={SERVICE}")), nspawn.DEADLINE, 0.1)
         self.await_text("the status", "StatusText", "configuration not reloaded: see the log")
         self.await_state("active")
         self.assertEqual(self.property("MainPID"), before)

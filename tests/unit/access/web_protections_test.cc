@@ -69,6 +69,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ClientsUnverified", tls(kVerify), tls(),
              "opens: tls_server_config.client_auth_type from RequireAndVerifyClientCert to "
              "NoClientCert"},
+        Case{"ClientsOfAnyAuthority", tls(kVerify),
+             tls(", client_auth_type: RequireAndVerifyClientCert"),
+             "opens: tls_server_config.client_auth_type from RequireAndVerifyClientCert to "
+             "RequireAndVerifyClientCert by any authority of the system"},
         Case{"ClientsVerifiedIfTheyWant", tls(kVerify),
              tls(", client_ca_file: c, client_auth_type: VerifyClientCertIfGiven"),
              "opens: tls_server_config.client_auth_type from RequireAndVerifyClientCert to "
