@@ -209,7 +209,10 @@ bool print_verdict(const plan::LoadedPlan& planned, bool lacks) {
   };
   const std::size_t available =
       count([&](const auto& event) { return event.available && (event.cpu_scope || !lacks); });
-  const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
+  const std::size_t expected = count([&](const auto& event) {
+    const bool lacks_its_scope = event.available && !event.cpu_scope && lacks;
+    return event.is_expected_lack() || (event.optional && lacks_its_scope);
+  });
   const std::vector<Error> excess = excess_of(planned);
 
   std::cout << (excess.empty() ? "\nvalid: " : "\nnot valid: ") << available << " of "
