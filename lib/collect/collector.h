@@ -20,32 +20,28 @@ namespace pex::collect {
 
 class Joining;
 class Worker;
+struct SharedByWorkers;
 
-/// Runs polls on one pinned worker thread for each CPU:
+/// Runs polls. A poll or a reconciliation is one round:
 ///
-///   poll()            wakes the first worker
-///   first worker      brings the targets up to date, then wakes the others
-///   every worker      does its part (Worker)
-///   last to arrive    learns from all parts, joins them into a snapshot and calls `done`; where
-///                     there is much to join, it wakes others to join with it
+///   polls thread   brings the targets up to date, and wakes the workers
+///   each worker    does the part of its CPU (Worker), pinned to it; the last one wakes the polls
+///                  thread
+///   polls thread   learns from all parts, joins them into a snapshot and calls `done`; where there
+///                  is much to join, it wakes workers to join with it
 ///
-/// A poll or a reconciliation is one round. A round has one owner at a time, to which everything
-/// belongs except the data of the workers: poll() gives it to the first worker; while all workers
-/// count it has no owner; the last one to arrive owns it until it is published (RoundLatch).
+/// The polls thread is not pinned. Everything belongs to it, except the data of busy workers. A CPU
+/// is late if its worker had no answer from its counters for Timeouts::late: a real-time task keeps
+/// the worker off the CPU, or the CPU hangs. Then the poll is published without that CPU. Its
+/// totals are those of its last part; the part in progress counts in the poll after it has arrived,
+/// and it gets no new part before. While it is late its worker may run on any other CPU, as may one
+/// that is kept off its CPU while it joins.
 ///
-/// An unbound thread keeps watch. It sleeps unless the poll takes longer than Timeouts::late. A CPU
-/// is late if its worker had no answer from its counters for that long: a real-time task keeps the
-/// worker off the CPU, or the CPU hangs. Then the watching thread closes the round and owns it, and
-/// the poll is published without that CPU. Its totals are those of its last part; the part in
-/// progress counts in the poll after it has arrived, and it gets no new part before. While it is
-/// late its worker may run on any other CPU, as may one that is kept off its CPU while it owns the
-/// round.
+/// A reconciliation only opens and closes, and wakes no worker if nothing has changed. Its results
+/// are in the report of the next poll.
 ///
-/// A reconciliation works the same way, but only opens and closes, and ends with the first worker
-/// if nothing has changed. Its results are in the report of the next poll.
-///
-/// A CPU whose thread cannot be started is counted by the owner of the round: the counts are the
-/// same and cost more.
+/// A CPU whose thread cannot be started is counted by the polls thread: the counts are the same and
+/// cost more.
 ///
 /// The threads take no locks.
 class Collector {
@@ -58,8 +54,8 @@ class Collector {
     std::chrono::nanoseconds end = std::chrono::seconds{30};
   };
 
-  /// What `sources` need must outlive the collector, and abandoned workers. Fails if not even one
-  /// thread can be started.
+  /// What `sources` need must outlive the collector, and abandoned workers. Fails if the polls
+  /// thread cannot be started.
   static Result<std::unique_ptr<Collector>> create(CounterSources sources, TargetTracker tracker,
                                                    Timeouts timeouts);
 
@@ -74,22 +70,23 @@ class Collector {
   /// when they continue. Called once, from any thread, and nothing else after it.
   std::vector<int> end();
 
-  /// Starts a poll and returns at once; if a reconciliation is running, the poll follows it. False
-  /// if the previous poll is still running. Called from one thread only, like all functions below.
+  /// Starts a poll and returns at once; if a reconciliation is running, the poll follows it. `done`
+  /// is called by the polls thread. False if the previous poll is still running. Called from one
+  /// thread only, like all functions below.
   bool poll(Done done);
 
   /// Opens the counters of new targets and closes those of ended ones, without reading the rest.
-  /// `reconciled` is called on a thread of the collector when that is done. Returns false and makes
-  /// no call if a poll or a reconciliation is running.
+  /// `reconciled` is called by the polls thread when that is done. Returns false and makes no call
+  /// if a poll or a reconciliation is running.
   bool reconcile(std::function<void()> reconciled);
 
   /// A poll or a reconciliation is running.
-  bool is_busy() const { return state_ != State::kIdle; }
+  bool is_busy() const { return is_polling_ || is_reconciling_; }
 
-  /// Grows with everything that the sources complete, and with each completed poll and
-  /// reconciliation: a number that stands still while the collector is busy means that no CPU makes
-  /// progress.
-  std::uint64_t steps() const;
+  /// Grows while the sources complete something, within Timeouts::late, and with each completed
+  /// poll and reconciliation: a number that stands still for longer while the collector is busy
+  /// means that no CPU makes progress.
+  std::uint64_t steps() const { return steps_; }
 
   /// From the next poll or reconciliation on. The counters and totals of groups that the new plan
   /// has too stay (change_of()), and so do the cgroups that are still selected.
@@ -108,46 +105,47 @@ class Collector {
   int descriptor() const { return descriptor_; }
 
  private:
-  struct Shared;
-  class Duties;
   using Clock = std::chrono::steady_clock;
-  enum class State { kIdle, kPolling, kReconciling, kReconcilingThenPolling };
+  using Round = TargetTracker::Round;
 
-  Collector(CounterSources sources, TargetTracker tracker, Timeouts timeouts,
-            std::shared_ptr<Shared> shared);
-  bool await_workers(Clock::time_point deadline) const;
-
-  // Belongs to the watching thread.
-  void watch();
-  void check_progress();
-  bool anyone_progresses(std::uint32_t round);
-  bool anyone_has_arrived() const;
-
-  // Belongs to the owner of the round.
-  void start();
-  Worker* find_first_worker() const;
-  void lead();
+  Collector(CounterSources sources, TargetTracker tracker, Timeouts timeouts);
+  void serve();
+  void reconcile_now();
+  void poll_now();
   void apply_changes();
+  void find_targets(Round round);
+  bool all_are_reconciled() const;
   Worker& worker_for(int cpu);
   void start_missing_threads();
-  void dispatch();
-  bool all_are_reconciled() const;
-  void finish();
+  void do_parts(Round round);
+  void await_parts();
+  bool anyone_progresses();
+  bool anyone_has_arrived() const;
   void take_results();
-  void report_late_cpus();
-  void finish_reconciliation();
-  void join_parts();
+  void report_late_cpus(Round round);
+  Snapshot join_parts();
   void wake_joiners(const std::shared_ptr<Joining>& joining);
-  void publish(Snapshot snapshot);
-  bool is_reconciliation() const { return state_ != State::kPolling; }
+  std::shared_ptr<const Snapshot> complete(Snapshot snapshot);
+  bool await_end_of_workers(Clock::time_point deadline) const;
 
-  const std::unique_ptr<Duties> duties_;  ///< of workers
   const CounterSources sources_;
   const Timeouts timeouts_;
-  std::atomic<std::chrono::nanoseconds> late_after_;
-  std::shared_ptr<const CountingPlan> plan_;
+  const std::shared_ptr<SharedByWorkers> shared_;
 
-  // Belongs to the owner of the round.
+  // For any thread.
+  std::atomic<std::chrono::nanoseconds> late_after_;
+  std::atomic<TargetTracker::Changes*> changes_ = nullptr;  ///< owned; of the next round
+  std::atomic<bool> is_polling_ = false;
+  std::atomic<bool> is_reconciling_ = false;
+  std::atomic<bool> is_stopping_ = false;
+  std::atomic<bool> is_paused_ = false;
+  std::atomic<int> descriptor_;  ///< of tracker_
+  std::atomic<std::uint64_t> steps_ = 0;
+  Done done_;                         ///< set before is_polling_
+  std::function<void()> reconciled_;  ///< set before is_reconciling_
+
+  // Belongs to the polls thread.
+  std::shared_ptr<const CountingPlan> plan_;
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
@@ -157,23 +155,10 @@ class Collector {
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll
-  Clock::time_point started_;
-  bool all_took_part_ = true;  ///< in the last round, in time
-  Done done_;
-  std::function<void()> reconciled_;
-
-  std::shared_ptr<Shared> shared_;         ///< also owned by abandoned workers
-  std::atomic<Worker*> newest_ = nullptr;  ///< the first of a list of all, for any thread
-  std::atomic<TargetTracker::Changes*> changes_ = nullptr;  ///< owned; of the next round
-  std::atomic<Worker*> owner_ = nullptr;                    ///< of the round, if a worker owns it
-  std::atomic<bool> leads_ = false;                         ///< the watching thread was given it
-  std::atomic<std::uint32_t> round_ = 0;  ///< of the running poll or reconciliation
-  std::atomic<bool> none_online_ = false;
-  std::atomic<bool> is_paused_ = false;
-  std::atomic<int> descriptor_;           ///< of tracker_
-  std::atomic<std::uint64_t> ended_ = 0;  ///< polls and reconciliations
-  std::atomic<State> state_ = State::kIdle;
-  std::thread watching_;
+  Clock::time_point started_;                     ///< the round
+  std::uint32_t round_ = 0;                       ///< the number of the last one
+  bool all_took_part_ = true;                     ///< in that, in time
+  std::thread polls_;
 };
 
 }  // namespace pex::collect

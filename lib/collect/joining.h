@@ -49,6 +49,7 @@ class Joining {
   /// Joins one piece after another, until all have been begun; by any number of
   /// threads at the same time. True for the one that has ended the last of all.
   bool work();
+  bool is_done() const { return done_ == pieces_; }
 
   /// After all pieces have been joined.
   Snapshot take() { return std::move(snapshot_); }

@@ -12,12 +12,9 @@ Error thread_refused(const std::system_error& refused, const std::string& attemp
   return Error{refused.code().value(), attempted, host::thread_remedy()};
 }
 
-Worker::Worker(Duties& duties, std::shared_ptr<Shared> shared,
-               std::unique_ptr<CounterSource> source,
-               const std::shared_ptr<const CountingPlan>& plan, int cpu, Worker* older)
+Worker::Worker(std::shared_ptr<SharedByWorkers> shared, std::unique_ptr<CounterSource> source,
+               const std::shared_ptr<const CountingPlan>& plan, int cpu)
     : cpu_(cpu),
-      older_(older),
-      duties_(duties),
       shared_(std::move(shared)),
       cycle_(std::in_place, std::move(source), plan, cpu),
       left_(plan, cpu),
@@ -26,7 +23,7 @@ Worker::Worker(Duties& duties, std::shared_ptr<Shared> shared,
 
 bool Worker::has_made_progress() {
   const std::uint64_t now = progress();
-  return seen_progress_.exchange(now) != now;
+  return std::exchange(seen_progress_, now) != now;
 }
 
 void Worker::move_off_cpu() {
@@ -43,11 +40,6 @@ Result<> Worker::start_thread() {
   has_thread_ = true;
   ::pthread_setname_np(thread_.native_handle(), ("cpu" + std::to_string(cpu_)).c_str());
   return {};
-}
-
-void Worker::lead() {
-  leads_ = true;
-  wake_.post();
 }
 
 void Worker::begin(std::uint32_t round, Order order, Clock::time_point now) {
@@ -119,7 +111,6 @@ void Worker::serve() {
       cycle_->between_polls();
       continue;
     }
-    if (leads_.exchange(false)) duties_.lead();
     if (is_joining_.load(std::memory_order_acquire)) join_pieces();
     if (is_at_work_.load(std::memory_order_acquire)) {
       do_part();
@@ -155,14 +146,14 @@ void Worker::do_part() {
   has_news_ = true;
   const std::uint32_t of_round = round_;
   is_at_work_.store(false, std::memory_order_release);
-  if (shared_->latch.arrive(of_round)) duties_.finish(*this);
+  if (shared_->latch.arrive(of_round)) shared_->wake.post();
 }
 
 void Worker::join_pieces() {
   const std::shared_ptr<Joining> mine = std::move(joining_);
   const bool is_last = mine->work();
   is_joining_.store(false, std::memory_order_release);
-  if (is_last) duties_.publish(mine->take());
+  if (is_last) shared_->wake.post();
 }
 
 }  // namespace pex::collect

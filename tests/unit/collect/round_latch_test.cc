@@ -11,72 +11,49 @@
 namespace pex::collect {
 namespace {
 
-TEST(RoundLatchTest, GivesTheRoundToTheLastWorkerToArrive) {
+TEST(RoundLatchTest, WaitsForTheLastWorkerOfTheRound) {
   RoundLatch latch;
   latch.start(1, 2);
-  ASSERT_FALSE(latch.release());
 
   EXPECT_FALSE(latch.arrive(1));
-  EXPECT_TRUE(latch.arrive(1));
-}
-
-TEST(RoundLatchTest, LeavesTheRoundToWhoReleasesItWhenAllHaveArrived) {
-  RoundLatch latch;
-  latch.start(1, 1);
-
-  EXPECT_FALSE(latch.arrive(1));
-  EXPECT_TRUE(latch.release());
-}
-
-TEST(RoundLatchTest, IsClosedOnceAndOnlyWhileItWaits) {
-  RoundLatch latch;
-  latch.start(1, 2);
-  EXPECT_FALSE(latch.close(1));
-  (void)latch.release();
-
   EXPECT_TRUE(latch.is_waiting());
-  EXPECT_TRUE(latch.close(1));
-  EXPECT_FALSE(latch.close(1));
+  EXPECT_TRUE(latch.arrive(1));
   EXPECT_FALSE(latch.is_waiting());
 }
 
-TEST(RoundLatchTest, IsNotClosedByWhoLooksAtAnEarlierRound) {
+TEST(RoundLatchTest, WaitsForNobodyInARoundWithoutWorkers) {
   RoundLatch latch;
-  latch.start(2, 1);
-  (void)latch.release();
+  latch.start(1, 0);
 
-  EXPECT_FALSE(latch.close(1));
-  EXPECT_TRUE(latch.is_waiting());
+  EXPECT_FALSE(latch.is_waiting());
 }
 
 TEST(RoundLatchTest, IgnoresAWorkerOfAClosedOrAnEarlierRound) {
   RoundLatch latch;
   latch.start(1, 1);
-  (void)latch.release();
-  ASSERT_TRUE(latch.close(1));
+  latch.close();
+  EXPECT_FALSE(latch.is_waiting());
   EXPECT_FALSE(latch.arrive(1));
 
   latch.start(2, 1);
-  (void)latch.release();
   EXPECT_FALSE(latch.arrive(1));
   EXPECT_TRUE(latch.arrive(2));
 }
 
-TEST(RoundLatchTest, HasOneOwnerForEachRoundOfManyThreads) {
+TEST(RoundLatchTest, HasOneLastWorkerInEachRoundOfManyThreads) {
   constexpr std::size_t kWorkers = 4;
   test::run_rounds(1000, [](unsigned number) {
     const std::uint32_t round = number + 1;
     RoundLatch latch;
-    std::atomic<int> owners = 0;
+    std::atomic<int> last_ones = 0;
     latch.start(round, kWorkers);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      threads.emplace_back([&] { owners += latch.arrive(round) ? 1 : 0; });
+      threads.emplace_back([&] { last_ones += latch.arrive(round) ? 1 : 0; });
     }
-    owners += latch.release() ? 1 : 0;
-    owners += latch.close(round) ? 1 : 0;
     for (std::thread& thread : threads) thread.join();
-    ASSERT_EQ(owners, 1);
+    ASSERT_EQ(last_ones, 1);
+    ASSERT_FALSE(latch.is_waiting());
   });
 }
 
