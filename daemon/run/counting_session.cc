@@ -31,12 +31,11 @@ std::size_t count_published(const collect::CountingPlan& plan) {
   return count_published(plan.cpu) + count_published(plan.cgroup);
 }
 
-std::size_t count_kept(const collect::ScopePlan& plan, const std::vector<std::size_t>& places) {
-  std::size_t kept = 0;
-  for (std::size_t group = 0; group < places.size(); ++group) {
-    kept += plan.groups[group].is_published && places[group] != collect::kNewPlace ? 1 : 0;
-  }
-  return kept;
+std::size_t count_kept(const collect::ScopePlan& before, const collect::ScopePlan& plan) {
+  return static_cast<std::size_t>(
+      std::count_if(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
+        return group.is_published && find_group(before, group.id);
+      }));
 }
 
 GroupChanges count_changes(const CountingSession* in_force, const CountingSession& next) {
@@ -45,8 +44,7 @@ GroupChanges count_changes(const CountingSession* in_force, const CountingSessio
   const collect::CountingPlan& before = in_force->plan.counting;
   GroupChanges changes{0, count_published(plan), count_published(before)};
   if (!count_same_targets(*in_force, next)) return changes;
-  const collect::PlanChange places = collect::change_of(before, plan);
-  changes.kept = count_kept(plan.cpu, places.cpu) + count_kept(plan.cgroup, places.cgroup);
+  changes.kept = count_kept(before.cpu, plan.cpu) + count_kept(before.cgroup, plan.cgroup);
   changes.opened -= changes.kept;
   changes.closed -= changes.kept;
   return changes;

@@ -163,13 +163,12 @@ void Collector::apply_changes() {
   const std::unique_ptr<TargetTracker::Changes> changes{changes_.exchange(nullptr)};
   if (!changes) return;
   const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, changes->plan);
-  const PlanChange places = change_of(*before, *plan_);
   for (const auto& worker : workers_) worker->use(plan_);
   auto models = std::make_shared<EventModels>(*models_);
-  models->change(*plan_, places);
+  models->follow(*before, *plan_);
   models_ = std::move(models);
   sums_.change(plan_, joined_.get());
-  starts_.change(places, BootClock::now());
+  starts_.follow(*before, *plan_, BootClock::now());
   tracker_.change(std::move(*changes));
 }
 
@@ -218,7 +217,7 @@ void Collector::do_parts(Round round) {
   }
   shared_->latch.start(++round_, free.size());
   for (Worker* worker : free) {
-    worker->begin(round_, {targets_, models_, round == Round::kReconciliation, is_paused_},
+    worker->begin(round_, {plan_, targets_, models_, round == Round::kReconciliation, is_paused_},
                   started_);
   }
   for (Worker* worker : free) {

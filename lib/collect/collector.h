@@ -89,7 +89,7 @@ class Collector {
   std::uint64_t steps() const { return steps_; }
 
   /// From the next poll or reconciliation on. The counters and totals of groups that the new plan
-  /// has too stay (change_of()), and so do the cgroups that are still selected.
+  /// has too stay (continue_plan()), and so do the cgroups that are still selected.
   void change(TargetTracker::Changes changes);
 
   /// From the next poll on, groups that share the PMU leave it to other programs, or take it again.

@@ -40,7 +40,7 @@ class CounterSource {
   virtual ~CounterSource() = default;
 
   /// The plan whose groups are counted from now on. Called before all other functions, and when the
-  /// plan changes: then those groups are closed that the new one does not have (change_of()), and
+  /// plan changes: then those groups are closed that the new one does not have (GroupId), and
   /// the others stay open.
   virtual void use(const std::shared_ptr<const CountingPlan>&) {}
 

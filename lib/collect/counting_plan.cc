@@ -1,6 +1,7 @@
 #include "collect/counting_plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 namespace pex::collect {
@@ -31,6 +32,7 @@ bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
       places.reference_always.has_value() != other.auxiliary.reference_always.has_value()) {
     return false;
   }
+  other.id = one.id;
   other.duty_cycle = one.duty_cycle;
   other.auxiliary.always_on = places.always_on;
   if (places.reference_always) {
@@ -44,30 +46,31 @@ bool are_same_series(const PublishedEvent& one, const PublishedEvent& other) {
          one.event.labels == other.event.labels;
 }
 
-/// What becomes of the groups of one scope.
+/// Gives the groups of one scope their ids.
 class ScopeChange {
  public:
-  ScopeChange(const ScopePlan& before, const ScopePlan& now)
+  ScopeChange(const ScopePlan& before, ScopePlan& now)
       : before_(before), now_(now), must_restart_(now.groups.size()) {}
 
   /// A group that restarts may have others restart, until nothing changes.
-  std::vector<std::size_t> places() {
+  void assign() {
     do {
-      find_places();
+      find_same();
     } while (separates_parts());
-    return places_;
+    static std::atomic<GroupId> last = kNoGroup;
+    for (GroupPlan& group : now_.groups) {
+      if (group.id == kNoGroup) group.id = ++last;
+    }
   }
 
  private:
   /// The groups that others are estimated by come before those.
-  void find_places() {
-    places_.clear();
-    for (const GroupPlan& group : now_.groups) {
+  void find_same() {
+    for (GroupPlan& group : now_.groups) group.id = kNoGroup;
+    for (std::size_t i = 0; i < now_.groups.size(); ++i) {
       const auto same = std::find_if(before_.groups.begin(), before_.groups.end(),
-                                     [&](const GroupPlan& old) { return is_same(old, group); });
-      const bool is_new = must_restart_[places_.size()] || same == before_.groups.end();
-      places_.push_back(is_new ? kNewPlace
-                               : static_cast<std::size_t>(same - before_.groups.begin()));
+                                     [&](const auto& old) { return is_same(old, now_.groups[i]); });
+      if (!must_restart_[i] && same != before_.groups.end()) now_.groups[i].id = same->id;
     }
   }
 
@@ -75,12 +78,14 @@ class ScopeChange {
     const AuxiliaryCounters& was = old.auxiliary;
     const AuxiliaryCounters& is = group.auxiliary;
     return is_counted_alike(old, group) && !has_probe_in_file(old) &&
-           (!is.always_on || is_at(*is.always_on, *was.always_on)) &&
-           (!is.reference_always || is_at(is.reference_always->group, was.reference_always->group));
+           (!is.always_on || goes_on(*was.always_on, *is.always_on)) &&
+           (!is.reference_always ||
+            goes_on(was.reference_always->group, is.reference_always->group));
   }
 
-  bool is_at(std::size_t group, std::size_t place) const {
-    return group < places_.size() && places_[group] == place;
+  bool goes_on(std::size_t old, std::size_t group) const {
+    const GroupId id = now_.groups[group].id;
+    return id != kNoGroup && id == before_.groups[old].id;
   }
 
   /// Whether more groups must restart: those of a series, if a part of it does.
@@ -89,7 +94,7 @@ class ScopeChange {
     for (const PublishedEvent& column : now_.columns) {
       if (goes_on(column)) continue;
       for (const EventAt& part : column.parts) {
-        any = any || places_[part.group] != kNewPlace;
+        any = any || now_.groups[part.group].id != kNoGroup;
         must_restart_[part.group] = true;
       }
     }
@@ -98,30 +103,37 @@ class ScopeChange {
 
   /// The series is new, or the sum of the very same counts in the same unit.
   bool goes_on(const PublishedEvent& column) const {
-    std::vector<EventAt> parts;
-    for (const EventAt& part : column.parts) {
-      if (places_[part.group] == kNewPlace) return false;
-      parts.push_back({places_[part.group], part.event});
-    }
+    const auto is_new = [&](const EventAt& part) { return now_.groups[part.group].id == kNoGroup; };
+    if (std::any_of(column.parts.begin(), column.parts.end(), is_new)) return false;
     const auto old =
         std::find_if(before_.columns.begin(), before_.columns.end(),
                      [&](const PublishedEvent& one) { return are_same_series(one, column); });
     if (old == before_.columns.end()) return true;
+    const auto is_same_part = [&](const EventAt& now, const EventAt& was) {
+      return now.event == was.event && goes_on(was.group, now.group);
+    };
     return old->event.scale == column.event.scale &&
-           std::is_permutation(parts.begin(), parts.end(), old->parts.begin(), old->parts.end());
+           std::is_permutation(column.parts.begin(), column.parts.end(), old->parts.begin(),
+                               old->parts.end(), is_same_part);
   }
 
   const ScopePlan& before_;
-  const ScopePlan& now_;
+  ScopePlan& now_;
   std::vector<bool> must_restart_;  ///< by group of the new plan
-  std::vector<std::size_t> places_;
 };
 
 }  // namespace
 
-PlanChange change_of(const CountingPlan& before, const CountingPlan& now) {
-  return {ScopeChange(before.cpu, now.cpu).places(),
-          ScopeChange(before.cgroup, now.cgroup).places()};
+void continue_plan(const CountingPlan& before, CountingPlan& plan) {
+  ScopeChange(before.cpu, plan.cpu).assign();
+  ScopeChange(before.cgroup, plan.cgroup).assign();
+}
+
+std::optional<std::size_t> find_group(const ScopePlan& scope, GroupId id) {
+  for (std::size_t i = 0; i < scope.groups.size() && id != kNoGroup; ++i) {
+    if (scope.groups[i].id == id) return i;
+  }
+  return {};
 }
 
 std::string_view configured_name(std::string_view group) {

@@ -2,14 +2,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/aggregation.h"
 #include "base/duty_cycle.h"
-#include "collect/flat.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
 
@@ -34,6 +35,11 @@ struct AuxiliaryCounters {
   bool operator==(const AuxiliaryCounters&) const = default;
 };
 
+/// A group from plan to plan: it is counted with the same counters, and its totals go on, as long
+/// as each plan has it. Never reused. See continue_plan().
+using GroupId = std::uint64_t;
+inline constexpr GroupId kNoGroup = 0;  ///< not given yet: of no other plan
+
 /// One kernel group to open at every target of a scope.
 struct GroupPlan {
   std::string name;  ///< as configured; "core/2" for the second piece of one that was split
@@ -53,6 +59,7 @@ struct GroupPlan {
   /// Of a group that shares the PMU: it leaves it to other programs for the rest of the time.
   std::optional<DutyCycle> duty_cycle = {};
   AuxiliaryCounters auxiliary = {};
+  GroupId id = kNoGroup;
 
   /// The number of events whose counts are estimated; they come first.
   std::size_t estimated() const { return events.size() - auxiliary_events; }
@@ -125,22 +132,32 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
-/// What becomes of the groups of a plan when another one takes its place: for each group of the new
-/// plan its place in the old one, where it is counted with the same counters, so that they and
-/// their totals stay; else kNewPlace.
-struct PlanChange {
-  std::vector<std::size_t> cpu;
-  std::vector<std::size_t> cgroup;
-};
-
 /// A probe in a program's file belongs to the file that existed when it was opened.
 bool has_probe_in_file(const GroupPlan& group);
 
-/// Groups are the same by their name, events, mode, PMU and CPUs, and if the groups that they are
-/// estimated by are. Never one with a probe in a program's file (has_probe_in_file()). A published
-/// event goes on as a whole or not at all: if one of its groups is new, is gone, or counts in
-/// another scale, all of its groups are new, as the sum of old and new counts would fall.
-PlanChange change_of(const CountingPlan& before, const CountingPlan& now);
+/// Gives each group of `plan` an id: that of the same group in `before`, or a new one. Groups are
+/// the same by their name, events, mode, PMU and CPUs, and if the groups that they are estimated by
+/// are. Never one with a probe in a program's file (has_probe_in_file()). A published event goes on
+/// as a whole or not at all: if one of its groups is new, is gone, or counts in another scale, all
+/// of its groups are new, as the sum of old and new counts would fall.
+void continue_plan(const CountingPlan& before, CountingPlan& plan);
+
+/// The place of the group with this id; nothing: the scope does not have it.
+std::optional<std::size_t> find_group(const ScopePlan& scope, GroupId id);
+
+/// `values`, of the groups of `before`, become those of the groups of `now`: of a group that both
+/// have the value stays, of others it is `blank(group)`.
+template <typename T, typename Blank>
+void follow_groups(const ScopePlan& before, const ScopePlan& now, std::vector<T>& values,
+                   Blank blank) {
+  std::vector<T> next;
+  next.reserve(now.groups.size());
+  for (const GroupPlan& group : now.groups) {
+    const std::optional<std::size_t> place = find_group(before, group.id);
+    place ? next.push_back(std::move(values[*place])) : next.push_back(blank(group));
+  }
+  values = std::move(next);
+}
 
 /// Names of the auxiliary groups; no configured group can have them.
 inline constexpr std::string_view kClockGroup = "(clock)";

@@ -5,20 +5,14 @@
 namespace pex::collect {
 namespace {
 
-std::vector<GroupPart> parts_of(const ScopePlan& plan) {
-  std::vector<GroupPart> parts;
-  for (const GroupPlan& group : plan.groups) {
-    parts.push_back({GroupTotals{group.estimated(), group.shares_pmu}, {}});
-  }
-  return parts;
+GroupPart blank(const GroupPlan& group) {
+  return {GroupTotals{group.estimated(), group.shares_pmu}, {}};
 }
 
-void change_scope(const ScopePlan& plan, std::span<const std::size_t> places,
-                  std::vector<GroupPart>& parts) {
-  std::vector<GroupPart> before = std::exchange(parts, parts_of(plan));
-  for (std::size_t group = 0; group < places.size(); ++group) {
-    if (places[group] != kNewPlace) parts[group] = std::move(before[places[group]]);
-  }
+std::vector<GroupPart> parts_of(const ScopePlan& plan) {
+  std::vector<GroupPart> parts;
+  for (const GroupPlan& group : plan.groups) parts.push_back(blank(group));
+  return parts;
 }
 
 void copy_all(const TargetGroups& group, GroupPart& part) {
@@ -63,10 +57,9 @@ CpuTotals::CpuTotals(std::shared_ptr<const CountingPlan> plan, int cpu)
 
 void CpuTotals::use(const std::shared_ptr<const CountingPlan>& plan) {
   if (plan == plan_) return;
-  const PlanChange places = change_of(*plan_, *plan);
-  plan_ = plan;
-  change_scope(plan_->cpu, places.cpu, cpu_groups_);
-  change_scope(plan_->cgroup, places.cgroup, cgroup_groups_);
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, plan);
+  follow_groups(before->cpu, plan->cpu, cpu_groups_, blank);
+  follow_groups(before->cgroup, plan->cgroup, cgroup_groups_, blank);
   stamp_ = {};
 }
 

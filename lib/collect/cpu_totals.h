@@ -28,7 +28,7 @@ class CpuTotals {
  public:
   CpuTotals(std::shared_ptr<const CountingPlan> plan, int cpu);
 
-  /// Has the groups of `plan` from now on: those of both plans keep their totals (change_of()).
+  /// Has the groups of `plan` from now on: those of both plans keep their totals.
   void use(const std::shared_ptr<const CountingPlan>& plan);
 
   /// Copies the totals of `cycle`, which has the same plan, after a poll with `targets`. Allocates

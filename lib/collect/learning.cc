@@ -30,17 +30,12 @@ void ModelUpdates::clear() {
   }
 }
 
-void EventModels::change(const CountingPlan& plan, const PlanChange& places) {
-  EventModels before = std::exchange(*this, EventModels(plan));
-  kernel_mistimes = before.kernel_mistimes;
-  const auto keep = [](PerEvent<estimate::EventModel>& now, PerEvent<estimate::EventModel>& old,
-                       std::span<const std::size_t> of) {
-    for (std::size_t group = 0; group < of.size(); ++group) {
-      if (of[group] != kNewPlace) now[group] = std::move(old[of[group]]);
-    }
+void EventModels::follow(const CountingPlan& before, const CountingPlan& now) {
+  const auto blank = [](const GroupPlan& group) {
+    return std::vector<estimate::EventModel>(group.estimated());
   };
-  keep(cpu, before.cpu, places.cpu);
-  keep(cgroup, before.cgroup, places.cgroup);
+  follow_groups(before.cpu, now.cpu, cpu, blank);
+  follow_groups(before.cgroup, now.cgroup, cgroup, blank);
 }
 
 void EventModels::learn(std::span<const ModelUpdates* const> updates) {

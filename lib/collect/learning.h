@@ -44,8 +44,8 @@ struct EventModels {
   PerEvent<estimate::EventModel> cgroup;
   bool kernel_mistimes = false;  ///< some CPU has seen it
 
-  /// Those of the groups that `plan` has too stay; `places` are those in the plan before.
-  void change(const CountingPlan& plan, const PlanChange& places);
+  /// Those of the groups that both plans have stay.
+  void follow(const CountingPlan& before, const CountingPlan& now);
 
   /// From all CPUs at once, so that the order of the CPUs has no effect.
   void learn(std::span<const ModelUpdates* const> updates);

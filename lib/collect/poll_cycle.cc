@@ -87,24 +87,22 @@ void PollCycle::Scope::rearrange(std::span<const std::size_t> places) {
 
 /// Manual rotation goes on: the time for which its groups were stopped is in none of their readings
 /// yet. Returns how many open groups were left behind, to be closed.
-std::size_t PollCycle::Scope::change(const ScopePlan& to, std::span<const std::size_t> places,
-                                     CounterSource& source, int cpu) {
-  std::vector<TargetGroups> before = std::exchange(groups, {});
-  groups.reserve(places.size());
-  for (std::size_t group = 0; group < places.size(); ++group) {
-    if (places[group] == kNewPlace) {
-      groups.emplace_back(to.groups[group], source, cpu, targets);
-      continue;
-    }
-    groups.emplace_back(std::move(before[places[group]])).use(to.groups[group]);
-  }
-  for (Rotation& rotation : rotations) rotation.follow(places);
+std::size_t PollCycle::Scope::change(const ScopePlan& to, CounterSource& source, int cpu) {
+  std::size_t open = 0;
+  for (const TargetGroups& group : groups) open += group.count_open();
+  for (Rotation& rotation : rotations) rotation.follow(*plan, to);
   rotations.resize(may_starve ? targets : 0);
+  follow_groups(*plan, to, groups, [&](const GroupPlan& group) {
+    return TargetGroups{group, source, cpu, targets};
+  });
   plan = &to;
   opening_order = collect::opening_order(to, cpu);
-  std::size_t closed = 0;
-  for (const TargetGroups& group : before) closed += group.count_open();
-  return closed;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i].use(to.groups[i]);
+    kept += groups[i].count_open();
+  }
+  return open - kept;
 }
 
 PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
@@ -128,11 +126,10 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
 
 std::size_t PollCycle::change(std::shared_ptr<const CountingPlan> plan) {
   if (plan == plan_) return 0;
-  const PlanChange places = change_of(*plan_, *plan);
   const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
   cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);
-  const std::size_t closed = cpu_scope_.change(plan_->cpu, places.cpu, *source_, cpu_) +
-                             cgroup_scope_.change(plan_->cgroup, places.cgroup, *source_, cpu_);
+  const std::size_t closed = cpu_scope_.change(plan_->cpu, *source_, cpu_) +
+                             cgroup_scope_.change(plan_->cgroup, *source_, cpu_);
   source_->use(plan_);
   update_ = ModelUpdates(*plan_);
   arrangement_ = new_arrangement();

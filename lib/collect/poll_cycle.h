@@ -60,7 +60,7 @@ class PollCycle {
   PollCycle(std::unique_ptr<CounterSource> source, std::shared_ptr<const CountingPlan> plan,
             int cpu);
 
-  /// Counts what `plan` has from now on: groups that both plans have go on (change_of()), the
+  /// Counts what `plan` has from now on: groups that both plans have go on (GroupId), the
   /// others of the plan before are closed without a last reading, as their series end. Those that
   /// are new are opened by the next call of reconcile() or run(), whose targets are new as well
   /// (TargetSet::layout). Returns how many were closed, at all targets.
@@ -132,8 +132,7 @@ class PollCycle {
 
     Scope(const ScopePlan& of, CounterSource& source, int cpu);
     void rearrange(std::span<const std::size_t> places);
-    std::size_t change(const ScopePlan& to, std::span<const std::size_t> places,
-                       CounterSource& source, int cpu);
+    std::size_t change(const ScopePlan& to, CounterSource& source, int cpu);
   };
 
   bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }

@@ -64,9 +64,9 @@ void Rotation::next(std::span<TargetGroups> groups, std::size_t target) {
 }
 
 /// If the enabled group is gone, the next advance() enables another one.
-void Rotation::follow(std::span<const std::size_t> places) {
-  const auto now = std::find(places.begin(), places.end(), current_);
-  current_ = now == places.end() ? 0 : static_cast<std::uint32_t>(now - places.begin());
+void Rotation::follow(const ScopePlan& before, const ScopePlan& now) {
+  const auto place = find_group(now, before.groups[current_].id);
+  current_ = static_cast<std::uint32_t>(place.value_or(0));
 }
 
 void Rotation::leave_to_kernel(std::span<TargetGroups> groups, std::size_t target) {

@@ -20,9 +20,8 @@ class Rotation {
 
   /// Called after all `groups` of this `target` have been read.
   void advance(std::span<TargetGroups> groups, std::size_t target);
-  /// The groups are those of another plan from now on: `places` has the place that each had before,
-  /// or kNewPlace.
-  void follow(std::span<const std::size_t> places);
+  /// The groups are those of `now` from now on.
+  void follow(const ScopePlan& before, const ScopePlan& now);
   /// Enables all groups: the kernel rotates again.
   void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 

@@ -52,9 +52,11 @@ std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& ev
 
 }  // namespace
 
-void GroupStarts::change(const PlanChange& places, Clock::time_point now) {
-  rearrange(cpu, places.cpu, 1, now);
-  rearrange(cgroup, places.cgroup, 1, now);
+void GroupStarts::follow(const CountingPlan& before, const CountingPlan& plan,
+                         Clock::time_point now) {
+  const auto begin = [now](const GroupPlan&) { return now; };
+  follow_groups(before.cpu, plan.cpu, cpu, begin);
+  follow_groups(before.cgroup, plan.cgroup, cgroup, begin);
 }
 
 bool is_estimated(const PublishedEvent& column, std::span<const GroupTable> tables) {

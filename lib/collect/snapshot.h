@@ -96,8 +96,8 @@ struct GroupStarts {
   explicit GroupStarts(const CountingPlan& plan)
       : cpu(plan.cpu.groups.size()), cgroup(plan.cgroup.groups.size()) {}
 
-  /// `places` are those of the groups in the plan before.
-  void change(const PlanChange& places, Clock::time_point now);
+  /// The groups that only `plan` has begin at `now`.
+  void follow(const CountingPlan& before, const CountingPlan& plan, Clock::time_point now);
 
   std::vector<Clock::time_point> cpu;     ///< as plan->cpu.groups
   std::vector<Clock::time_point> cgroup;  ///< as plan->cgroup.groups; of sums too

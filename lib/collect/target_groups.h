@@ -48,7 +48,7 @@ struct GroupState {
 
 /// One group of a plan at all targets of its scope on one CPU, for the life of their series: opened
 /// and closed as CPUs and cgroups appear and disappear, while the totals are kept. Goes from plan
-/// to plan as long as they have it (change_of()). At each target:
+/// to plan as long as they have it (GroupId). At each target:
 ///
 ///   closed --open()--> open --close()--> closed       open --stop()--> stopped --start()--> open
 ///      \--open() fails--> failed --open(), less and less often--> open

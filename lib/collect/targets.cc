@@ -8,7 +8,6 @@
 
 #include "base/boot_clock.h"
 #include "base/text.h"
-#include "collect/flat.h"
 
 namespace pex::collect {
 namespace {
@@ -85,7 +84,7 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       current_(std::make_shared<const TargetSet>()) {}
 
 void TargetTracker::change(Changes changes) {
-  change_groups(change_of(*plan_, *changes.plan));
+  change_groups(changes.plan->cgroup);
   plan_ = std::move(changes.plan);
   cpus_.follow(pmus_of(*plan_));
   if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
@@ -101,10 +100,13 @@ void TargetTracker::change(Changes changes) {
 }
 
 /// A group that is new lacks none of the time before.
-void TargetTracker::change_groups(const PlanChange& places) {
+void TargetTracker::change_groups(const ScopePlan& now) {
+  const auto nothing = [](const GroupPlan&) { return std::chrono::nanoseconds{0}; };
   auto changed = std::make_shared<TargetSet>(*current_);
   for (CgroupTarget& target : changed->cgroups) {
-    if (!target.passed_over.empty()) rearrange(target.passed_over, places.cgroup);
+    if (!target.passed_over.empty()) {
+      follow_groups(plan_->cgroup, now, target.passed_over, nothing);
+    }
   }
   current_ = std::move(changed);
 }

@@ -174,7 +174,7 @@ class TargetTracker {
   void add_passed_over(CgroupTarget& target, std::chrono::nanoseconds time) const;
   void note_end(const CgroupTarget& target, Clock::time_point now);
   void go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cgroup> cgroup);
-  void change_groups(const PlanChange& places);
+  void change_groups(const ScopePlan& now);
   bool is_expired(std::uint64_t series, const Ended& ended, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
   bool forget_read(Clock::time_point now, bool was_whole);

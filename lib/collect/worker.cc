@@ -46,7 +46,6 @@ void Worker::begin(std::uint32_t round, Order order, Clock::time_point now) {
   if (stays_off_until_ && now >= *stays_off_until_) stays_off_until_ = {};
   stays_off_ = stays_off_until_.has_value();
   order_ = std::move(order);
-  plans_to_use_ = std::exchange(plans_since_, {});
   has_missed_rounds_ = std::exchange(misses_rounds_, false);
   round_ = round;
   seen_progress_ = progress();
@@ -74,14 +73,13 @@ void Worker::take_results(PollReport& report, PollFeedback& feedback,
   if (order_.is_reconciliation) return;
   state_ = std::move(state);
   std::swap(taken_, left_);
-  for (const auto& plan : plans_since_) taken_.use(plan);  // it was late
+  taken_.use(plan_);  // it was late
   const ModelUpdates& update = cycle_->model_updates();
   if (update.has_learned && cycle_->plan() == plan_) updates.push_back(&update);
 }
 
 void Worker::use(std::shared_ptr<const CountingPlan> plan) {
   plan_ = std::move(plan);
-  plans_since_.push_back(plan_);
   taken_.use(plan_);
 }
 
@@ -130,11 +128,8 @@ void Worker::do_part() {
   if (is_online_ && !stays_off_ && !is_pinned_ && has_thread_) {
     is_pinned_ = host::bind_thread_to(cpu_);
   }
-  std::size_t closed = 0;
-  for (const auto& plan : std::exchange(plans_to_use_, {})) {
-    closed += cycle_->change(plan);
-    left_.use(plan);
-  }
+  const std::size_t closed = cycle_->change(order_.plan);
+  left_.use(order_.plan);
   cycle_->set_paused(order_.is_paused);
   cycle_->set_missed_targets(has_missed_rounds_);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)

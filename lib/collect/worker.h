@@ -42,6 +42,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   using Clock = std::chrono::steady_clock;
 
   struct Order {
+    std::shared_ptr<const CountingPlan> plan;
     std::shared_ptr<const TargetSet> targets;
     std::shared_ptr<const EventModels> models;
     bool is_reconciliation = false;
@@ -84,8 +85,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   /// is late. The updates belong to it, and change with its next part.
   void take_results(PollReport& report, PollFeedback& feedback,
                     std::vector<const ModelUpdates*>& updates);
-  /// totals() are those of `plan` from now on, as those of all later results are. One that is late
-  /// follows each change once it is back: a group that restarted in between restarts there too.
+  /// totals() are those of `plan` from now on, as those of all later results are.
   void use(std::shared_ptr<const CountingPlan> plan);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
@@ -101,8 +101,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool release_thread();
 
  private:
-  using Plans = std::vector<std::shared_ptr<const CountingPlan>>;
-
   void serve();
   void join_pieces();
 
@@ -120,7 +118,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   // Its own while it is busy.
   Order order_;
-  Plans plans_to_use_;              ///< before that
   bool stays_off_ = false;          ///< off its CPU, where it was late
   bool has_missed_rounds_ = false;  ///< since its part before
   std::optional<PollCycle> cycle_;  ///< destroyed once it has ended
@@ -137,7 +134,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::uint32_t round_ = 0;  ///< of its last part
   std::uint64_t seen_progress_ = 0;
   std::shared_ptr<const CountingPlan> plan_;
-  Plans plans_since_;  ///< since its last part began, one after the other
   CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;

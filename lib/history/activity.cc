@@ -18,19 +18,20 @@ std::optional<double> known(double value) {
   return std::isnan(value) ? std::nullopt : std::optional(value);
 }
 
-/// Of the same event among `others`; kNewPlace: there is none.
-std::size_t place_of(const Measure& measure, const std::vector<Measure>& others) {
+/// Of the same event among `others`; nothing: there is none.
+std::optional<std::size_t> place_of(const Measure& measure, const std::vector<Measure>& others) {
   const auto same = std::find_if(others.begin(), others.end(), [&](const Measure& other) {
     return other.event() == measure.event() && other.columns.size() == measure.columns.size();
   });
-  return same == others.end() ? collect::kNewPlace
-                              : static_cast<std::size_t>(same - others.begin());
+  if (same == others.end()) return {};
+  return static_cast<std::size_t>(same - others.begin());
 }
 
 /// Whether any part of it counts from zero.
-bool is_in_new_group(const Measure& measure, const std::vector<std::size_t>& places) {
+bool is_in_new_group(const Measure& measure, const collect::ScopePlan& now,
+                     const collect::ScopePlan& before) {
   const auto is_new = [&](const collect::EventAt& part) {
-    return places[part.group] == collect::kNewPlace;
+    return !find_group(before, now.groups[part.group].id);
   };
   return std::any_of(measure.columns.begin(), measure.columns.end(), [&](const auto* column) {
     return std::any_of(column->parts.begin(), column->parts.end(), is_new);
@@ -38,8 +39,10 @@ bool is_in_new_group(const Measure& measure, const std::vector<std::size_t>& pla
 }
 
 /// They are empty where the scope had no groups, and of points that were not made yet.
-void rearrange_times(PmuTimes& times, std::span<const std::size_t> places) {
-  times.empty() ? times.resize(places.size()) : collect::rearrange(times, places);
+void follow_groups(const collect::ScopePlan& before, const collect::ScopePlan& now,
+                   PmuTimes& times) {
+  times.resize(before.groups.size());
+  collect::follow_groups(before, now, times, [](const auto&) { return PmuTime{}; });
 }
 
 std::optional<double> ratio(double part, double whole) {
@@ -70,34 +73,33 @@ void Activity::follow(const collect::Snapshot& snapshot) {
 }
 
 void Activity::change(const collect::Snapshot& snapshot) {
-  const std::shared_ptr<const collect::CountingPlan> before = plan_;  // measures borrow from it
+  const std::shared_ptr<const collect::CountingPlan> plan = plan_;  // measures borrow from it
   const std::array<std::vector<Measure>, 2> measures_before = std::move(measures_);
   follow(snapshot);
-  const collect::PlanChange groups = collect::change_of(*before, *plan_);
-  const auto change_of = [&](Scope scope, const std::vector<std::size_t>& groups_of_scope) {
-    ScopeChange change{{}, {}, groups_of_scope};
-    for (const Measure& measure : measures(scope)) {
-      change.measures.push_back(place_of(measure, measures_before[index(scope)]));
-      change.begin_again.push_back(is_in_new_group(measure, groups_of_scope));
-    }
-    return change;
-  };
-  const ScopeChange of_cpu = change_of(Scope::kCpu, groups.cpu);
-  const ScopeChange of_cgroup = change_of(Scope::kCgroup, groups.cgroup);
-  change(host_, of_cpu);
-  for (auto& [path, track] : cgroups_) change(track, of_cgroup);
-  for (auto& [key, track] : sums_) change(track, of_cgroup);
-  for (PmuTimes& times : pmu_times_[0]) rearrange_times(times, of_cpu.groups);
-  for (PmuTimes& times : pmu_times_[1]) rearrange_times(times, of_cgroup.groups);
+  const Before of_cpu{plan->cpu, measures_before[index(Scope::kCpu)]};
+  const Before of_cgroup{plan->cgroup, measures_before[index(Scope::kCgroup)]};
+  change_scope(host_, Scope::kCpu, of_cpu);
+  for (auto& [path, track] : cgroups_) change_scope(track, Scope::kCgroup, of_cgroup);
+  for (auto& [key, track] : sums_) change_scope(track, Scope::kCgroup, of_cgroup);
+  for (PmuTimes& times : pmu_times_[0]) follow_groups(plan->cpu, plan_->cpu, times);
+  for (PmuTimes& times : pmu_times_[1]) follow_groups(plan->cgroup, plan_->cgroup, times);
 }
 
-void Activity::change(Track& track, const ScopeChange& change) {
-  collect::rearrange(track.points, change.measures, kPoints, kUnknown);
-  collect::rearrange(track.reading.totals, change.measures);
-  for (std::size_t measure = 0; measure < change.begin_again.size(); ++measure) {
-    if (change.begin_again[measure]) track.reading.totals[measure].reset();
+/// Measures that both plans have keep their points. The totals of some of them begin again.
+void Activity::change_scope(Track& track, Scope scope, const Before& before) const {
+  const collect::ScopePlan& plan = scope == Scope::kCpu ? plan_->cpu : plan_->cgroup;
+  const Track old = std::exchange(track, new_track(scope));
+  track.is_current = old.is_current;
+  track.reading = {old.reading.series, {}, old.reading.pmu_times};
+  for (std::size_t measure = 0; measure < measures(scope).size(); ++measure) {
+    const auto place = place_of(measures(scope)[measure], before.measures);
+    const bool goes_on = place && !is_in_new_group(measures(scope)[measure], plan, before.plan);
+    track.reading.totals.push_back(goes_on ? old.reading.totals[*place] : std::nullopt);
+    if (!place) continue;
+    std::copy_n(old.points.data() + *place * kPoints, kPoints,
+                track.points.data() + measure * kPoints);
   }
-  rearrange_times(track.reading.pmu_times, change.groups);
+  follow_groups(before.plan, plan, track.reading.pmu_times);
 }
 
 void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {

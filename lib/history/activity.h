@@ -109,14 +109,12 @@ class Activity {
   const Track* find(const std::string& path) const;
   const Track* find_sum(const SumKey& key) const;
 
-  /// What becomes of one scope where the plan changes: the old places of its measures and of its
-  /// groups, or kNewPlace. The totals of some measures begin again.
-  struct ScopeChange {
-    std::vector<std::size_t> measures;
-    std::vector<bool> begin_again;  ///< as `measures`
-    std::vector<std::size_t> groups;
+  /// The plan that a scope had before, and its measures.
+  struct Before {
+    const collect::ScopePlan& plan;
+    const std::vector<Measure>& measures;
   };
-  static void change(Track& track, const ScopeChange& change);
+  void change_scope(Track& track, Scope scope, const Before& before) const;
 
   struct End {
     Clock::time_point at;

@@ -222,6 +222,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
                                "add 'sums' to cgroups, or remove 'series: none'"});
   }
   if (!plan.counting.cgroup.empty()) plan.counting.sums = cgroups->sums;
+  continue_plan(in_force == nullptr ? collect::CountingPlan{} : in_force->counting, plan.counting);
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config, machine);
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);

@@ -1,6 +1,8 @@
 #include "support/events.h"
 
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "events/event_syntax.h"
 
@@ -22,6 +24,17 @@ perf::CounterSpec counter(const std::string& spelling) {
   return {spec.identity.name, spec.instances.front().attributes};
 }
 
+namespace {
+
+collect::GroupId id_of(const GroupOf& group) {
+  static std::map<std::string, collect::GroupId> ids;
+  std::string identity = group.name + " " + group.pmu + (group.mode.pinned ? " pinned" : "");
+  for (const std::string& event : group.events) identity += " " + event;
+  return ids.try_emplace(std::move(identity), ids.size() + 1).first->second;
+}
+
+}  // namespace
+
 collect::ScopePlan scope_plan(const std::vector<GroupOf>& groups) {
   collect::ScopePlan plan;
   for (const GroupOf& group : groups) {
@@ -32,6 +45,7 @@ collect::ScopePlan scope_plan(const std::vector<GroupOf>& groups) {
                               {{plan.groups.size(), planned.events.size()}}});
       planned.events.push_back(counter(spelling));
     }
+    planned.id = id_of(group);
     plan.groups.push_back(std::move(planned));
   }
   return plan;

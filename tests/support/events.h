@@ -22,7 +22,8 @@ struct GroupOf {
   Aggregation aggregation = Aggregation::kCpu;
 };
 
-/// Every event of every group is a column of its own.
+/// Every event of every group is a column of its own. Groups of the same name, PMU and events have
+/// the same id.
 collect::ScopePlan scope_plan(const std::vector<GroupOf>& groups);
 
 }  // namespace pex::test

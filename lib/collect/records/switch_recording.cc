@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <tuple>
 
 #include "collect/records/record_cost.h"
 
@@ -20,17 +19,6 @@ constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
 SwitchValues values_of(const perf::SwitchRecord& record) {
   return {record.cgroup, record.enabled,       record.running, record.happened.switches,
           record.counts, record.happened.moves};
-}
-
-/// The one of `groups` that counts the same, with the same counters (change_of()).
-const GroupPlan* find_alike(const std::vector<GroupPlan>& groups, const GroupPlan& group) {
-  if (has_probe_in_file(group)) return nullptr;
-  const auto what = [](const GroupPlan& of) {
-    return std::tie(of.name, of.pmu, of.events, of.mode, of.left_out_cpus);
-  };
-  const auto same = std::find_if(groups.begin(), groups.end(),
-                                 [&](const GroupPlan& one) { return what(one) == what(group); });
-  return same == groups.end() ? nullptr : &*same;
 }
 
 }  // namespace
@@ -146,8 +134,8 @@ void SwitchRecording::use(const CountingPlan& plan,
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     Group& group = groups_[number];
     if (!group.is_open || group.plan == nullptr) continue;
-    if (const GroupPlan* const same = find_alike(plan.cgroup.groups, *group.plan)) {
-      group.plan = same;
+    if (const auto same = find_group(plan.cgroup, group.plan->id)) {
+      group.plan = &plan.cgroup.groups[*same];
       group.kept.reset();
     } else if (number == 0 || is_used(number)) {
       group.keep_plan();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/boot_clock.h"
-#include "collect/flat.h"
 #include "collect/snapshot.h"
 #include "collect/sums/sum_totals.h"
 
@@ -43,9 +42,9 @@ struct LabelSum {
         last_member(now),
         share(std::move(of_share)) {}
 
-  void change(const CountingPlan& plan, std::span<const std::size_t> places) {
-    totals.change(plan, places);
-    collect::rearrange(states, places);
+  void follow(const ScopePlan& before, const ScopePlan& now) {
+    totals.follow(before, now);
+    follow_groups(before, now, states, [](const GroupPlan&) { return State{}; });
   }
   /// Of what is counted now.
   void forget_states() {

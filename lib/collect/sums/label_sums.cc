@@ -84,9 +84,8 @@ LabelSums::~LabelSums() = default;
 void LabelSums::change(std::shared_ptr<const CountingPlan> plan, const Snapshot* last) {
   const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
   const SumMembers::Places places = keep_sums(*before);
-  const PlanChange groups = change_of(*before, *plan_);
   for (LabelSumsByValues& sums : sums_) {
-    for (auto& [values, sum] : sums) sum.change(*plan_, groups.cgroup);
+    for (auto& [values, sum] : sums) sum.follow(before->cgroup, plan_->cgroup);
   }
   if (plan_->sums.empty()) {
     members_->clear();
@@ -94,7 +93,7 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan, const Snapshot*
     members_->begin_after(*last, *before);
     if (plan_->cgroups_nest) (void)members_->note_coverage(*last);
   }
-  members_->change(*plan_, places, groups.cgroup);
+  members_->follow(*before, *plan_, places);
   *more_ = SumTotals(*plan_);
   hold_shares();
   for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);

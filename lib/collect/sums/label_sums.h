@@ -61,7 +61,7 @@ class LabelSums {
   ~LabelSums();
 
   /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
-  /// the groups that both plans have (change_of()); a new one begins at 0, after `last`, the last
+  /// the groups that both plans have; a new one begins at 0, after `last`, the last
   /// snapshot, or null: what its cgroups have counted before would look like the work of one
   /// moment. Of more than the plan allows, the newest end.
   void change(std::shared_ptr<const CountingPlan> plan, const Snapshot* last);

@@ -18,16 +18,14 @@ void SumMembers::begin_after(const Snapshot& last, const CountingPlan& plan) {
     members_[last.cgroup_rows[row].target].totals.add(last, {row, row + 1});
   }
   if (last.plan.get() != &plan) {
-    const PlanChange groups = change_of(*last.plan, plan);
-    for (SumMember& member : members_) member.totals.change(plan, groups.cgroup);
+    for (SumMember& member : members_) member.totals.follow(last.plan->cgroup, plan.cgroup);
   }
   may_nest_ = last.plan->cgroups_nest;
 }
 
-void SumMembers::change(const CountingPlan& plan, const Places& sums,
-                        std::span<const std::size_t> groups) {
+void SumMembers::follow(const CountingPlan& before, const CountingPlan& now, const Places& sums) {
   for (SumMember& member : members_) {
-    member.totals.change(plan, groups);
+    member.totals.follow(before.cgroup, now.cgroup);
     std::vector<SumMember::Place> moved(sums.size());
     for (std::size_t number = 0; number < moved.size(); ++number) {
       if (!sums[number]) {  // it begins now, and so not with what was counted before
@@ -35,7 +33,7 @@ void SumMembers::change(const CountingPlan& plan, const Places& sums,
         continue;
       }
       moved[number] = std::move(member.places[*sums[number]]);
-      for (auto& [sum, added] : moved[number].inside) added.change(plan, groups);
+      for (auto& [sum, added] : moved[number].inside) added.follow(before.cgroup, now.cgroup);
     }
     member.places = std::move(moved);
   }

@@ -71,8 +71,8 @@ class SumMembers {
   /// As of the last snapshot, with the groups of `plan`, which may have taken the place of that of
   /// the snapshot since.
   void begin_after(const Snapshot& last, const CountingPlan& plan);
-  /// Another plan; `groups` are the places of its groups in the one before.
-  void change(const CountingPlan& plan, const Places& sums, std::span<const std::size_t> groups);
+  /// Another plan; `sums` are the places of its sums in the one before.
+  void follow(const CountingPlan& before, const CountingPlan& now, const Places& sums);
   /// These sums of the SumPlan have ended.
   void forget(std::size_t number, const std::unordered_set<const LabelSum*>& ended);
 

@@ -1,7 +1,6 @@
 #include "collect/sums/sum_totals.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace pex::collect {
 namespace {
@@ -73,11 +72,10 @@ SumTotals::SumTotals(const CountingPlan& plan) {
   }
 }
 
-void SumTotals::change(const CountingPlan& plan, std::span<const std::size_t> places) {
-  SumTotals before = std::exchange(*this, SumTotals(plan));
-  for (std::size_t group = 0; group < places.size(); ++group) {
-    if (places[group] != kNewPlace) groups_[group] = std::move(before.groups_[places[group]]);
-  }
+void SumTotals::follow(const ScopePlan& before, const ScopePlan& now) {
+  follow_groups(before, now, groups_, [](const GroupPlan& group) {
+    return Group{{}, std::vector<EventTotal>(group.estimated())};
+  });
 }
 
 GroupTimes SumTotals::times_of(const Snapshot& snapshot, std::size_t group, RowRange rows) {

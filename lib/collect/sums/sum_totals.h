@@ -16,8 +16,8 @@ class SumTotals {
  public:
   explicit SumTotals(const CountingPlan& plan);
 
-  /// Those of `plan`; `places` are those of its groups in the plan before.
-  void change(const CountingPlan& plan, std::span<const std::size_t> places);
+  /// Those of `now`, where groups that `before` had as well keep theirs.
+  void follow(const ScopePlan& before, const ScopePlan& now);
 
   std::size_t groups() const { return groups_.size(); }
   const GroupTimes& times(std::size_t group) const { return groups_[group].times; }

@@ -101,10 +101,10 @@ class CollectorTest : public testing::Test {
   void set_online(const std::string& cpus) { tree_.write("sys/devices/system/cpu/online", cpus); }
 
   std::unique_ptr<Collector> collector(perf::PerfKernel& kernel) {
-    auto plan = std::make_shared<collect::CountingPlan>();
-    plan->cpu = test::scope_plan({{"core", {"cycles"}}});
+    plan_->cpu = test::scope_plan({{"core", {"cycles"}}});
+    continue_plan({}, *plan_);
     collect::TargetTracker tracker{
-        {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}, descriptor_cost};
+        {tree_.path("sys"), {}, {}}, plan_, collect::TargetTracker::Cgroups{}, {}, descriptor_cost};
     return *Collector::create(descriptor_sources(kernel), std::move(tracker), timeouts_);
   }
 
@@ -141,6 +141,7 @@ class CollectorTest : public testing::Test {
   }
 
   test::TempTree tree_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   /// Without end, so that a busy machine is not taken for one that hangs.
   Collector::Timeouts timeouts_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
 };
@@ -534,14 +535,12 @@ TEST_F(CgroupOfALateCpuTest, StaysUntilItsLastReadingThereIsPublishedHoweverShor
 /// Changes of what is counted while a collector runs.
 class CollectorChangeTest : public CollectorTest {
  protected:
-  static std::shared_ptr<const CountingPlan> plan_of(const std::vector<test::GroupOf>& groups) {
-    auto plan = std::make_shared<CountingPlan>();
-    plan->cpu = test::scope_plan(groups);
-    return plan;
-  }
-  static void change(Collector& collector, const std::vector<test::GroupOf>& groups) {
+  void change(Collector& collector, const std::vector<test::GroupOf>& groups) {
+    const auto before = std::exchange(plan_, std::make_shared<CountingPlan>());
+    plan_->cpu = test::scope_plan(groups);
+    continue_plan(*before, *plan_);
     TargetTracker::Changes changes;
-    changes.plan = plan_of(groups);
+    changes.plan = plan_;
     collector.change(std::move(changes));
   }
   static test::ScriptedKernel::Answer counts(std::uint64_t count) {

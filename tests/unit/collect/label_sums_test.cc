@@ -58,6 +58,7 @@ class Machine {
     CountingPlan plan = *plan_;
     plan.cgroup.groups.insert(plan.cgroup.groups.begin(), plan.cgroup.groups.front());
     plan.cgroup.groups.front().name = "new";
+    continue_plan(*plan_, plan);
     plan_ = std::make_shared<const CountingPlan>(std::move(plan));
     change_sums();
   }
@@ -123,9 +124,10 @@ class Machine {
   PollReport report;
 
  private:
-  static std::shared_ptr<const CountingPlan> plan_with(std::vector<SumPlan> sums) {
+  std::shared_ptr<const CountingPlan> plan_with(std::vector<SumPlan> sums) const {
     CountingPlan plan;
     plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
+    continue_plan(plan_ ? *plan_ : CountingPlan{}, plan);
     plan.sums = std::move(sums);
     return std::make_shared<const CountingPlan>(std::move(plan));
   }

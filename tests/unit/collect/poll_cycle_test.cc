@@ -1063,7 +1063,9 @@ TEST_F(PollCycleChangeTest, GroupsThatTakeTurnsGoOnAfterAChangeOfOneOfThem) {
   }
   ASSERT_FALSE(kernel_.runs("cpu0 /a cycles"));
   CountingPlan next = *plan_;
-  next.cgroup.groups[2].events = test::scope_plan({{"two", {"branches"}}}).groups[0].events;
+  next.cgroup.groups[2] = test::scope_plan({{"two", {"branches"}}}).groups[0];
+  next.cgroup.groups[2].shares_pmu = true;
+  next.cgroup.groups[2].auxiliary.always_on = 0;
 
   (void)change(next);
   (void)poll();

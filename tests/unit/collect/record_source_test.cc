@@ -275,7 +275,9 @@ TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
   const std::vector<std::size_t> before = leaders();
   ASSERT_THAT(before, SizeIs(2));
 
-  (void)cycle_->change(std::make_shared<CountingPlan>(*plan_));
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  continue_plan(*cycle_->plan(), *plan_);
+  (void)cycle_->change(plan_);
   poll();
 
   const std::vector<std::size_t> now = leaders();
@@ -974,6 +976,7 @@ TEST_F(PausedRecordSourceTest, CountsAgainIfAReloadReplacesTheGroupInThePause) {
   set_paused(true);
   plan_ = std::make_shared<CountingPlan>(*plan_);
   plan_->cgroup.groups[1].aggregation = Aggregation::kPackage;
+  continue_plan(*cycle_->plan(), *plan_);
 
   (void)cycle_->change(plan_);
   set_paused(false);
