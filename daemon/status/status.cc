@@ -160,7 +160,8 @@ void add_busiest(const Snapshot& snapshot, const history::Activity& activity, St
   const std::vector<collect::CgroupTarget>& targets = snapshot.targets->cgroups;
   std::vector<Ranked> all;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (targets[i].is_published) all.push_back({i, activity.recent_of_cgroup(targets[i].path)});
+    if (!targets[i].is_free() && targets[i].is_published)
+      all.push_back({i, activity.recent_of_cgroup(targets[i].path)});
   }
   const Ranking ranking =
       rank(std::move(all), measures.size(), Status::kMaxBusy,

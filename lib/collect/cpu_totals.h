@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
-#include "collect/flat.h"
 #include "collect/poll_cycle.h"
+#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 #include "collect/totals.h"
@@ -37,7 +37,7 @@ class CpuTotals {
   void copy(const PollCycle& cycle, const TargetSet& targets);
 
   int cpu() const { return cpu_; }
-  /// The cgroups with totals, rising.
+  /// Those of the cgroups with totals, by slot; 0: none.
   std::span<const std::uint64_t> series() const { return series_; }
 
   /// `group` as in the plan's scope; its only target is the CPU.
@@ -47,7 +47,7 @@ class CpuTotals {
   const GroupPart& of_cgroups(std::size_t group) const { return cgroup_groups_[group]; }
 
   const TotalsStamp& stamp() const { return stamp_; }
-  /// The places in series() of which anything differs from the totals of the same arrangement a
+  /// The slots of which anything differs from the totals of the same arrangement a
   /// poll earlier, or may differ.
   const RowSet& changed() const { return changed_; }
 

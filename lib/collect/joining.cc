@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <string_view>
 
@@ -142,26 +141,15 @@ class Joining::Part {
   Part(const CpuTotals& totals, const CountingPlan& plan, const TargetSet& targets)
       : totals_(&totals), plan_(&plan), targets_(&targets) {}
 
-  /// Finds the targets in the totals. Before that they are taken to be the same.
-  void find_places() {
-    const std::span<const std::uint64_t> known = totals_->series();
-    const auto is_same = [](const CgroupTarget& target, std::uint64_t series) {
-      return target.series == series;
-    };
-    if (std::equal(targets_->cgroups.begin(), targets_->cgroups.end(), known.begin(), known.end(),
-                   is_same)) {
-      return;
-    }
-    for (const CgroupTarget& target : targets_->cgroups) {
-      const auto at = std::lower_bound(known.begin(), known.end(), target.series);
-      const bool is_known = at != known.end() && *at == target.series;
-      places_.push_back(is_known ? static_cast<std::size_t>(at - known.begin()) : kUnknown);
-    }
-  }
-
   int cpu() const { return totals_->cpu(); }
   /// Those of the totals, if their targets are the published ones.
-  TotalsStamp stamp() const { return places_.empty() ? totals_->stamp() : TotalsStamp{}; }
+  TotalsStamp stamp() const {
+    const std::span<const std::uint64_t> known = totals_->series();
+    const bool is_same = std::equal(
+        targets_->cgroups.begin(), targets_->cgroups.end(), known.begin(), known.end(),
+        [](const CgroupTarget& target, std::uint64_t series) { return target.series == series; });
+    return is_same ? totals_->stamp() : TotalsStamp{};
+  }
 
   void add_cpu(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group) const {
     const GroupPart& part = totals_->of_cpu(group);
@@ -174,20 +162,20 @@ class Joining::Part {
 
   void add_cgroup(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group,
                   std::size_t target) const {
-    const std::size_t place = places_.empty() ? target : places_[target];
+    if (targets_->cgroups[target].is_free()) return;
     const GroupPart& part = totals_->of_cgroups(group);
-    if (place == kUnknown || !part.is_known) {
+    const bool is_known = target < totals_->series().size() &&
+                          totals_->series()[target] == targets_->cgroups[target].series;
+    if (!is_known || !part.is_known) {
       const bool is_there = targets_->cgroups[target].is_counted();
       return add_state(table.rows[row], known,
                        unknown(plan_->cgroup, group, is_there ? kUnopened : kMissed));
     }
-    add_totals(table, row, part.totals, place);
-    add_state(table.rows[row], known, part.states[place]);
+    add_totals(table, row, part.totals, target);
+    add_state(table.rows[row], known, part.states[target]);
   }
 
  private:
-  static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
-
   /// Of a group at a target that is not in the totals: `state`, where it is counted on this CPU.
   const GroupState& unknown(const ScopePlan& scope, std::size_t group,
                             const GroupState& state) const {
@@ -201,7 +189,6 @@ class Joining::Part {
   const CpuTotals* totals_;
   const CountingPlan* plan_;
   const TargetSet* targets_;
-  std::vector<std::size_t> places_;  ///< of each target in the totals; empty: the same
 };
 
 namespace {
@@ -282,7 +269,6 @@ Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const
   parts_.reserve(parts.size());
   for (const CpuTotals* totals : parts) {
     Part& part = parts_.emplace_back(*totals, *snapshot_.plan, *snapshot_.targets);
-    if (!before_) part.find_places();
     snapshot_.joined.push_back(part.stamp());
   }
   add_cpu_rows(models, parts);

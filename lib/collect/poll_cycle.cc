@@ -79,10 +79,15 @@ PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
   for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu);
 }
 
-void PollCycle::Scope::rearrange(std::span<const std::size_t> places) {
-  for (TargetGroups& group : groups) group.rearrange(places);
-  if (may_starve) collect::rearrange(rotations, places);
-  targets = places.size();
+void PollCycle::Scope::resize(std::size_t to) {
+  for (TargetGroups& group : groups) group.resize(to);
+  if (may_starve) rotations.resize(to);
+  targets = to;
+}
+
+void PollCycle::Scope::forget(std::size_t target) {
+  for (TargetGroups& group : groups) group.forget(target);
+  if (may_starve) rotations[target] = {};
 }
 
 /// Manual rotation goes on: the time for which its groups were stopped is in none of their readings
@@ -118,7 +123,7 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
   source_->use(plan_);
   cpu_scope_.models = &EventModels::cpu;
   cpu_scope_.update = &ModelUpdates::cpu;
-  cpu_scope_.rearrange({&kNewPlace, 1});  // the CPU itself
+  cpu_scope_.resize(1);  // the CPU itself
   cgroup_scope_.models = &EventModels::cgroup;
   cgroup_scope_.update = &ModelUpdates::cgroup;
   cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);  // a whole CPU's rotation never stops
@@ -360,39 +365,25 @@ void PollCycle::account_cpu_offline(PollReport& report) {
                      {{}, {}, {}, cpu_});
 }
 
-/// Arranges the groups by the order of the targets: those of known series are kept.
+/// Forgets the series that have ended: the slots of some may have new ones.
 void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
-  if (targets_ && targets->has_layout_of(*targets_)) {
-    targets_ = std::move(targets);
-    return;
+  const std::shared_ptr<const TargetSet> before = std::exchange(targets_, std::move(targets));
+  if (before && targets_->has_layout_of(*before)) return;
+  for (std::size_t slot = 0; slot < cgroup_scope_.targets; ++slot) {
+    note_unopened(slot, before->cgroups[slot], feedback);
+    if (!targets_->has_series_of(*before, slot)) cgroup_scope_.forget(slot);
   }
-  std::vector<std::size_t> places;
-  places.reserve(targets->cgroups.size());
-  std::size_t old = 0;
-  const std::size_t old_targets = cgroup_scope_.targets;
-  for (const CgroupTarget& target : targets->cgroups) {
-    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) {
-      note_unopened(old, {}, feedback);
-    }
-    const bool is_known = old < old_targets && targets_->cgroups[old].series == target.series;
-    if (is_known) note_unopened(old, target.cgroup, feedback);
-    places.push_back(is_known ? old++ : kNewPlace);
-  }
-  for (; old < old_targets; ++old) note_unopened(old, {}, feedback);
-
-  cgroup_scope_.rearrange(places);
+  cgroup_scope_.resize(targets_->cgroups.size());
   arrangement_ = new_arrangement();
-  changed_cgroups_.reset(places.size());
+  changed_cgroups_.reset(cgroup_scope_.targets);
   changed_cgroups_.add_all();
-  for (std::size_t target = 0; target < places.size(); ++target) {
-    for (const TargetGroups& group : cgroup_scope_.groups) note_handle(group, target);
-  }
-  targets_ = std::move(targets);
   is_reconciled_ = false;
   online_ = targets_->cpus->is_online(cpu_);
   find_wanted(cpu_scope_);
   find_wanted(cgroup_scope_);
-  if (has_missed_targets_) note_missed(places, feedback);
+  for (std::size_t slot = 0; has_missed_targets_ && slot < cgroup_scope_.targets; ++slot) {
+    if (!before || !targets_->has_series_of(*before, slot)) note_missed(slot, feedback);
+  }
 }
 
 void PollCycle::note_handle(const TargetGroups& group, std::size_t target) {
@@ -403,10 +394,11 @@ void PollCycle::note_handle(const TargetGroups& group, std::size_t target) {
 }
 
 /// The cgroup disappeared while some of its groups were still to be opened here.
-void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
+void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before,
                               PollFeedback& feedback) {
-  const CgroupTarget& before = targets_->cgroups[target];
-  if (!before.cgroup || before.cgroup == now) return;
+  const bool is_known =
+      target < targets_->cgroups.size() && targets_->cgroups[target].series == before.series;
+  if (!before.cgroup || (is_known && before.cgroup == targets_->cgroups[target].cgroup)) return;
   const auto is_unopened = [target](const TargetGroups& group) {
     return group.is_wanted(target) && !group.is_open(target) && !group.has_failed(target);
   };
@@ -421,16 +413,14 @@ void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cg
   }
 }
 
-/// New targets that have ended: this CPU lacks what they did on it.
-void PollCycle::note_missed(std::span<const std::size_t> places, PollFeedback& feedback) {
-  for (std::size_t target = 0; target < places.size(); ++target) {
-    const CgroupTarget& of = targets_->cgroups[target];
-    if (places[target] != kNewPlace || of.cgroup) continue;
-    for (TargetGroups& group : cgroup_scope_.groups) {
-      if (!is_counted_here(group.plan())) continue;
-      group.mark_missed(target);
-      feedback.unopened.insert(of.series);
-    }
+/// A new target that has ended: this CPU lacks what it did here.
+void PollCycle::note_missed(std::size_t target, PollFeedback& feedback) {
+  const CgroupTarget& of = targets_->cgroups[target];
+  if (of.is_free() || of.cgroup) return;
+  for (TargetGroups& group : cgroup_scope_.groups) {
+    if (!is_counted_here(group.plan())) continue;
+    group.mark_missed(target);
+    feedback.unopened.insert(of.series);
   }
 }
 

@@ -10,10 +10,10 @@
 
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
-#include "collect/flat.h"
 #include "collect/learning.h"
 #include "collect/poll_report.h"
 #include "collect/rotation.h"
+#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 
@@ -88,7 +88,7 @@ class PollCycle {
 
   int cpu() const { return cpu_; }
 
-  /// Identifies the cycle and its arrangement of targets: no other cycle ever has the same number,
+  /// Identifies the cycle and the slots of its targets: no other cycle ever has the same number,
   /// and another set of targets, another one.
   std::uint64_t arrangement() const { return arrangement_; }
   /// The number of polls that have ended.
@@ -131,7 +131,8 @@ class PollCycle {
     std::vector<Rotation> rotations;  ///< of each target; only then
 
     Scope(const ScopePlan& of, CounterSource& source, int cpu);
-    void rearrange(std::span<const std::size_t> places);
+    void resize(std::size_t to);
+    void forget(std::size_t target);
     std::size_t change(const ScopePlan& to, CounterSource& source, int cpu);
   };
 
@@ -139,9 +140,8 @@ class PollCycle {
   const std::shared_ptr<const cgroup::Cgroup>& place(const Scope& scope, std::size_t target) const;
   bool is_uncounted(const Scope& scope, std::size_t target) const;
   void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
-  void note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
-                     PollFeedback& feedback);
-  void note_missed(std::span<const std::size_t> places, PollFeedback& feedback);
+  void note_unopened(std::size_t target, const CgroupTarget& before, PollFeedback& feedback);
+  void note_missed(std::size_t target, PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
   bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;

@@ -94,7 +94,7 @@ std::size_t count_series(const Snapshot& snapshot) {
                        count_weights(plan.cgroup, snapshot.cgroup);
   if (plan.publishes_cgroups) {
     series += count_series(RowKind::kCgroup, plan.cgroup, plan.evidence, snapshot.cgroup) +
-              snapshot.targets->cgroups.size();  // a description each
+              snapshot.targets->series();  // a description each
   }
   for (const SumTable& sum : snapshot.sums) {
     series += count_series(RowKind::kSum, plan.cgroup, plan.evidence, sum.groups) + sum.rows.size();

@@ -62,7 +62,7 @@ using HostRows = std::vector<HostRow>;
 
 /// One row of scope cgroup.
 struct CgroupRow {
-  std::size_t target = 0;  ///< index into the cgroups of the targets
+  std::size_t target = 0;  ///< its slot, which may be free
   std::optional<int> cpu;  ///< nothing: the sum over all CPUs
 };
 

@@ -58,38 +58,48 @@ estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
 TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
                            std::size_t targets)
     : plan_(&plan), source_(&source), cpu_(cpu), totals_(plan.estimated(), plan.shares_pmu) {
-  rearrange(std::vector<std::size_t>(targets, kNewPlace));
+  resize(targets);
 }
 
-TargetGroups::~TargetGroups() { rearrange({}); }
+TargetGroups::~TargetGroups() {
+  for (const Slot& slot : slots_) {
+    if (slot.handle != kClosed) source_->close(slot.handle);
+  }
+}
 
-void TargetGroups::rearrange(std::span<const std::size_t> places) {
-  std::vector<bool> stays(slots_.size());
-  for (const std::size_t place : places) {
-    if (place != kNewPlace) stays[place] = true;
-  }
-  for (std::size_t target = 0; target < slots_.size(); ++target) {
-    if (!stays[target] && is_open(target)) source_->close(slots_[target].handle);
-  }
-  totals_.rearrange(places);
-  collect::rearrange(slots_, places);
+void TargetGroups::resize(std::size_t targets) {
+  totals_.resize(targets);
+  slots_.resize(targets);
   for (RowSet* set : {&wanted_, &lacking_, &changed_, &changed_in_last_, &changed_before_}) {
-    set->reset(slots_.size());
+    set->resize(targets);
   }
   changed_.add_all();
-  for (std::size_t target = 0; target < slots_.size(); ++target) {
-    if (slots_[target].wanted_in_poll.count() > 0) wanted_.add(target);
-    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
-  }
-  if (!standstills_.empty()) collect::rearrange(standstills_, places);
+  if (!standstills_.empty()) standstills_.resize(targets);
   if (can_lose_pmu()) {
-    collect::rearrange(shared_, places);
-    collect::rearrange(estimators_, places, 1, blank_estimator(*plan_));
+    shared_.resize(targets);
+    estimators_.resize(targets, blank_estimator(*plan_));
     return;
   }
-  collect::rearrange(exact_enabled_, places);
-  collect::rearrange(exact_counts_, places, plan_->estimated());
-  if (!inexact_.empty()) collect::rearrange(inexact_, places);
+  exact_enabled_.resize(targets);
+  exact_counts_.resize(targets * plan_->estimated());
+  if (!inexact_.empty()) inexact_.resize(targets);
+}
+
+void TargetGroups::forget(std::size_t target) {
+  if (is_open(target)) source_->close(slots_[target].handle);
+  totals_.reset(target);
+  slots_[target] = {};
+  wanted_.remove(target);
+  lacking_.remove(target);
+  if (!standstills_.empty()) standstills_[target] = {};
+  if (can_lose_pmu()) {
+    shared_[target] = {};
+    estimators_[target] = blank_estimator(*plan_);
+    return;
+  }
+  exact_enabled_[target] = {};
+  std::fill_n(exact_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
+  if (!inexact_.empty()) inexact_[target].reset();
 }
 
 std::size_t TargetGroups::count_open() const {

@@ -10,8 +10,8 @@
 #include "cgroup/cgroup.h"
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
-#include "collect/flat.h"
 #include "collect/poll_report.h"
+#include "collect/row_set.h"
 #include "collect/totals.h"
 #include "collect/wanted_time.h"
 #include "estimate/group_estimator.h"
@@ -69,8 +69,11 @@ class TargetGroups {
   const GroupTotals& totals() const { return totals_; }
   std::size_t size() const { return slots_.size(); }  ///< targets
 
-  /// Changes the targets: `places` has the old place of each, or kNewPlace. Closes those that end.
-  void rearrange(std::span<const std::size_t> places);
+  /// The first targets stay, as many as there are now, and new ones are blank. Those that end were
+  /// forgotten before.
+  void resize(std::size_t targets);
+  /// Its series has ended: closes it without a last reading. The target is blank from now on.
+  void forget(std::size_t target);
 
   bool is_open(std::size_t target) const { return slots_[target].handle != kClosed; }
   std::size_t count_open() const;  ///< targets at which it is open

@@ -73,6 +73,12 @@ std::uint64_t new_layout() {
 
 }  // namespace
 
+std::size_t TargetSet::series() const {
+  return cgroups.size() - static_cast<std::size_t>(std::count_if(
+                              cgroups.begin(), cgroups.end(),
+                              [](const CgroupTarget& target) { return target.is_free(); }));
+}
+
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                              Cgroups cgroups, Budget budget, CostFunction cost)
     : plan_(std::move(plan)),
@@ -138,6 +144,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   if (renamed) describe(next->cgroups);
   settle_ids(next->cgroups, report);
   drop_surplus(next->cgroups);
+  while (!next->cgroups.empty() && next->cgroups.back().is_free()) next->cgroups.pop_back();
   mark_idle(*next);
   mark_unpublished(*next);
   next->cpus = std::move(cpus);
@@ -273,7 +280,7 @@ void TargetTracker::add_passed_over(CgroupTarget& target, std::chrono::nanosecon
 void TargetTracker::mark_unpublished(TargetSet& targets) {
   hides_next_ = false;
   for (CgroupTarget& target : targets.cgroups) {
-    if (target.cgroup || ended_.at(target.series).existing == 0) continue;
+    if (target.is_free() || target.cgroup || ended_.at(target.series).existing == 0) continue;
     const bool is_read = !unread_.contains(target.series);
     target.is_published = !is_read;
     targets.unpublished += is_read ? 1 : 0;
@@ -327,7 +334,7 @@ std::size_t TargetTracker::free_room(std::size_t targets) const {
 
 bool TargetTracker::may_admit(Clock::time_point now) const {
   return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now) &&
-         free_room(current_->cgroups.size()) > 0;
+         free_room(current_->series()) > 0;
 }
 
 bool TargetTracker::is_expired(std::uint64_t series, const Ended& ended,
@@ -349,7 +356,7 @@ bool TargetTracker::any_expired(Clock::time_point now) const {
   });
 }
 
-/// Known series keep their places, new ones are appended, expired ones are removed.
+/// Known series keep their slots, and new ones get free ones.
 std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& found,
                                                Clock::time_point now, PollReport& report) {
   WaitingLine::Set present;
@@ -397,24 +404,28 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
                           PollReport& report) {
   if (waiting_.empty()) return;
   std::unordered_map<std::string, std::size_t> lingering;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!targets[i].cgroup) lingering.emplace(targets[i].path, i);
+  for (std::size_t slot = 0; slot < targets.size(); ++slot) {
+    if (!targets[slot].cgroup) lingering.emplace(targets[slot].path, slot);
   }
-  const std::size_t room = free_room(targets.size());
+  std::size_t free = 0;
+  const std::size_t room = free_room(current_->series());
   for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
     ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
       go_on(targets[place->second], std::move(cgroup));
-    } else {
-      targets.push_back({next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
-                         BootClock::now()});
+      continue;
     }
+    while (free < targets.size() && !targets[free].is_free()) ++free;
+    targets.resize(std::max(targets.size(), free + 1));
+    targets[free] = {next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
+                     BootClock::now()};
   }
 }
 
 void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
   for (CgroupTarget& target : targets) {
+    if (target.is_free()) continue;
     target.description = cgroups_.describer.describe(target.path, target.description);
   }
 }
@@ -423,19 +434,21 @@ void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
 void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& report) {
   std::vector<cgroup::DescribedCgroup> described;
   described.reserve(targets.size());
-  for (CgroupTarget& target : targets) described.push_back({&target.path, &target.description});
+  for (CgroupTarget& target : targets) {
+    if (!target.is_free()) described.push_back({&target.path, &target.description});
+  }
   for (const std::string& path : cgroup::take_claimed_ids(described)) {
     report.add_failure("cgroup ids", id_is_taken(path));
   }
 }
 
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
-  std::erase_if(targets, [&](const CgroupTarget& target) {
+  for (CgroupTarget& target : targets) {
     const auto ended = ended_.find(target.series);
-    if (ended == ended_.end() || !is_expired(target.series, ended->second, now)) return false;
+    if (ended == ended_.end() || !is_expired(target.series, ended->second, now)) continue;
     ended_.erase(ended);
-    return true;
-  });
+    target = {};
+  }
 }
 
 /// However many cgroups appear and disappear, the series kept for them stay within the limit: those
@@ -443,19 +456,22 @@ void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time
 /// they are beyond the limit only if that has become lower.
 void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   const std::size_t room = series_room(budget_, need_);
-  has_surplus_ = targets.size() > room && !unread_.empty();
-  if (targets.size() <= room) return;
+  const auto held = static_cast<std::size_t>(std::count_if(
+      targets.begin(), targets.end(), [](const auto& each) { return !each.is_free(); }));
+  has_surplus_ = held > room && !unread_.empty();
+  if (held <= room) return;
 
   std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;
   for (const auto& [series, ended] : ended_) {
     if (!unread_.contains(series)) lingering.emplace_back(ended.at, series);
   }
   std::sort(lingering.begin(), lingering.end());
-  lingering.resize(std::min(lingering.size(), targets.size() - room));
-  for (const auto& [at, series] : lingering) ended_.erase(series);
-  std::erase_if(targets, [this](const CgroupTarget& target) {
-    return target.cgroup == nullptr && !ended_.contains(target.series);
-  });
+  lingering.resize(std::min(lingering.size(), held - room));
+  for (const auto& [at, ended] : lingering) ended_.erase(ended);
+  for (CgroupTarget& target : targets) {
+    const bool has_ended = !target.is_free() && target.cgroup == nullptr;
+    if (has_ended && !ended_.contains(target.series)) target = {};
+  }
 }
 
 void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now) {
@@ -475,6 +491,7 @@ std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
   std::vector<Counted> counted;
   for (std::size_t i = 0; i < current_->cgroups.size(); ++i) {
     const CgroupTarget& target = current_->cgroups[i];
+    if (target.is_free()) continue;
     const bool exists = target.cgroup || ended_.at(target.series).existing != 0;
     if (exists && !target.cgroup && !target.is_published) continue;
     counted.push_back({target.path, times[i],

@@ -33,7 +33,7 @@ namespace pex::collect {
 /// One exported cgroup. A cgroup that is recreated under the path of a lingering one continues its
 /// series: there are never two samples of one path, and what was counted stays counted.
 struct CgroupTarget {
-  std::uint64_t series = 0;  ///< identity of the series; never reused
+  std::uint64_t series = 0;  ///< identity of the series; never reused; 0: the slot is free
   std::string path;
   std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null while it lingers after its end
   std::shared_ptr<const cgroup::Description> description =
@@ -48,13 +48,15 @@ struct CgroupTarget {
   /// that time is counted as well (CgroupSums::kMaxPollsNamed).
   std::vector<std::chrono::nanoseconds> passed_over = {};
 
+  bool is_free() const { return series == 0; }
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
 };
 
-/// What to count: immutable, shared by all CPUs of one poll.
+/// What to count: immutable, shared by all CPUs of one poll. A cgroup has a slot, which is its own
+/// until its series ends.
 struct TargetSet {
   std::shared_ptr<const MachineCpus> cpus = std::make_shared<const MachineCpus>();
-  std::vector<CgroupTarget> cgroups;                      ///< by rising `series`
+  std::vector<CgroupTarget> cgroups;                      ///< by slot
   std::size_t present = 0;                                ///< those that are counted, or idle
   std::size_t unpublished = 0;                            ///< those that are not published
   std::size_t idle = 0;                                   ///< those of them that are idle
@@ -69,8 +71,14 @@ struct TargetSet {
   /// the other. 0: not known.
   std::uint64_t layout = 0;
 
+  std::size_t series() const;
   /// Those that have ended, or are read for the last time.
-  std::size_t lingering() const { return cgroups.size() - present - unpublished; }
+  std::size_t lingering() const { return series() - present - unpublished; }
+  /// The same series at the same slot as in `other`.
+  bool has_series_of(const TargetSet& other, std::size_t slot) const {
+    return slot < cgroups.size() && slot < other.cgroups.size() &&
+           cgroups[slot].series == other.cgroups[slot].series;
+  }
   bool has_layout_of(const TargetSet& other) const {
     return this == &other || (layout != 0 && layout == other.layout);
   }

@@ -29,11 +29,19 @@ GroupTotals::GroupTotals(std::size_t events, bool is_estimated, std::size_t targ
       times_(targets),
       seen_(targets) {}
 
-void GroupTotals::rearrange(std::span<const std::size_t> places) {
-  collect::rearrange(values_, places, events_);
-  if (is_estimated_) collect::rearrange(evidence_, places, events_);
-  collect::rearrange(times_, places);
-  collect::rearrange(seen_, places);
+void GroupTotals::resize(std::size_t targets) {
+  values_.resize(events_ * targets);
+  if (is_estimated_) evidence_.resize(events_ * targets);
+  times_.resize(targets);
+  seen_.resize(targets);
+}
+
+void GroupTotals::reset(std::size_t target) {
+  const std::size_t first = target * events_;
+  std::fill_n(values_.data() + first, events_, 0);
+  if (is_estimated_) std::fill_n(evidence_.data() + first, events_, Evidence{});
+  times_[target] = {};
+  seen_[target] = {};
 }
 
 void GroupTotals::copy(const GroupTotals& other, std::size_t target) {

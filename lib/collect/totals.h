@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "collect/flat.h"
 #include "estimate/group_estimator.h"
 
 namespace pex::collect {
@@ -56,8 +55,10 @@ class GroupTotals {
   /// as their memory is small.
   explicit GroupTotals(std::size_t events, bool is_estimated = true, std::size_t targets = 0);
 
-  /// Changes the targets: `places` has the old place of each, or kNewPlace.
-  void rearrange(std::span<const std::size_t> places);
+  /// The first targets stay, as many as there are now; new ones are at 0.
+  void resize(std::size_t targets);
+  /// Back to 0.
+  void reset(std::size_t target);
 
   /// `events`: one for each event of the group.
   void add(std::size_t target, const estimate::GroupIncrement& group,

@@ -52,8 +52,8 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
   }
   std::vector<std::string> identities;
   for (const collect::CgroupTarget& target : targets.cgroups) {
-    identities.push_back(identity_of(target));
-    if (!target.is_published) continue;
+    identities.push_back(target.is_free() ? "" : identity_of(target));
+    if (target.is_free() || !target.is_published) continue;
     information_.add(with_information(identities.back(), target), target.since);
   }
   for (const collect::CgroupRow& row : snapshot.cgroup_rows) {

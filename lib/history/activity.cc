@@ -127,6 +127,7 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
   std::vector<Reading> readings = read_cgroups(snapshot, measures(Scope::kCgroup));
   for (auto& [path, track] : cgroups_) track.is_current = false;
   for (std::size_t i = 0; i < readings.size(); ++i) {
+    if (snapshot.targets->cgroups[i].is_free()) continue;
     Track& track = cgroups_[snapshot.targets->cgroups[i].path];
     if (track.reading.series != readings[i].series) track = track_from_zero(readings[i]);
     advance(track, std::move(readings[i]), Scope::kCgroup);

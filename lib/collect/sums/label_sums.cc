@@ -165,7 +165,9 @@ void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
     const std::vector<std::string> rest_values = values_of_rest(plan_->sums[number]);
     std::vector<std::optional<std::vector<std::string>>> values;
     for (const CgroupTarget& target : targets) {
-      values.push_back(values_of(*target.description, plan_->sums[number].labels));
+      values.emplace_back();
+      if (target.is_free()) continue;
+      values.back() = values_of(*target.description, plan_->sums[number].labels);
       if (values.back()) make_sum(number, *values.back(), target.path, now);
     }
     left_out_[number] = 0;

@@ -47,18 +47,12 @@ void SumMembers::forget(std::size_t number, const std::unordered_set<const Label
   }
 }
 
-/// Targets are by rising series, and so are members.
 void SumMembers::follow(const TargetSet& targets, const CountingPlan& plan) {
-  std::vector<SumMember> before = std::exchange(members_, {});
-  auto known = before.begin();
-  for (const CgroupTarget& target : targets.cgroups) {
-    known = std::find_if(known, before.end(),
-                         [&](const SumMember& each) { return each.series >= target.series; });
-    if (known != before.end() && known->series == target.series) {
-      members_.push_back(std::move(*known++));
-    } else {
-      members_.emplace_back(plan, target.series);
-    }
+  constexpr std::uint64_t kNoSeries = 0;
+  members_.resize(targets.cgroups.size(), SumMember(plan, kNoSeries));
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    const std::uint64_t series = targets.cgroups[slot].series;
+    if (members_[slot].series != series) members_[slot] = SumMember(plan, series);
   }
 }
 
@@ -105,7 +99,7 @@ bool SumMembers::note_targets(const TargetSet& targets) {
 bool SumMembers::note_outer_ones(const TargetSet& targets) {
   std::unordered_map<std::string_view, std::size_t> by_path;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    by_path.emplace(targets.cgroups[target].path, target);
+    if (!targets.cgroups[target].is_free()) by_path.emplace(targets.cgroups[target].path, target);
   }
   bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {

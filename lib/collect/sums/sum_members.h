@@ -76,7 +76,7 @@ class SumMembers {
   /// These sums of the SumPlan have ended.
   void forget(std::size_t number, const std::unordered_set<const LabelSum*>& ended);
 
-  /// Other targets: those that were there before stay.
+  /// Other targets: those of the same series stay.
   void follow(const TargetSet& targets, const CountingPlan& plan);
   /// Returns whether all are counted on all CPUs, and were in the snapshot before.
   bool note_coverage(const Snapshot& snapshot);
@@ -95,7 +95,7 @@ class SumMembers {
   bool note_outer_ones(const TargetSet& targets);
   void find_none(const TargetSet& targets);
 
-  std::vector<SumMember> members_;  ///< as the targets of the last snapshot
+  std::vector<SumMember> members_;  ///< by slot, as the targets of the last snapshot
   bool nesting_changes_ = false;
   bool may_nest_ = false;  ///< cgroups_nest of the plan of the last snapshot
 };

@@ -381,7 +381,9 @@ Snapshot snapshot_of(const CountingPlan& plan, const MachineCpus& cpus, std::siz
     snapshot.cgroup.push_back(table_of(group, cgroups, known, [](std::size_t) { return true; }));
   }
   auto targets = std::make_shared<TargetSet>();
-  if (!plan.cgroup.empty()) targets->cgroups.resize(cgroups);
+  for (std::size_t i = 0; !plan.cgroup.empty() && i < cgroups; ++i) {
+    targets->cgroups.push_back({i + 1, "/" + std::to_string(i), nullptr});
+  }
   snapshot.targets = std::move(targets);
   snapshot.plan = std::make_shared<const CountingPlan>(plan);
   return snapshot;

@@ -78,14 +78,21 @@ class Machine {
     auto targets = std::make_shared<TargetSet>();
     GroupTable& table = last.cgroup.emplace_back();
     table.events = 1;
+    if (!cgroups.empty()) targets->cgroups.resize(cgroups.rbegin()->first);
+    table.rows.resize(targets->cgroups.size());
+    table.totals.resize(targets->cgroups.size());
+    for (std::size_t slot = 0; slot < targets->cgroups.size(); ++slot) {
+      last.cgroup_rows.push_back({slot, {}});
+    }
     for (const auto& [series, counted] : cgroups) {
       cgroup::Description description;
       description.information = counted.labels;
-      targets->cgroups.push_back(
-          {series, counted.path,
-           counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
-           std::make_shared<const cgroup::Description>(std::move(description))});
-      targets->cgroups.back().is_idle = counted.is_idle;
+      const std::size_t slot = series - 1;
+      targets->cgroups[slot] = {
+          series, counted.path,
+          counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
+          std::make_shared<const cgroup::Description>(std::move(description))};
+      targets->cgroups[slot].is_idle = counted.is_idle;
       GroupRow row{counted.value,
                    true,
                    {.enabled = counted.enabled,
@@ -93,9 +100,8 @@ class Machine {
                     .unmeasured = counted.unmeasured}};
       row.wanted_on = counted.wanted_on;
       row.counted_on = counted.counted_on;
-      table.rows.push_back(row);
-      table.totals.push_back({counted.events, counted.events, 0});
-      last.cgroup_rows.push_back({last.cgroup_rows.size(), {}});
+      table.rows[slot] = row;
+      table.totals[slot] = {counted.events, counted.events, 0};
     }
     last.targets = std::move(targets);
     if (plan_->cgroup.groups.size() > 1) {

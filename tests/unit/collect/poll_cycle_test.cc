@@ -208,7 +208,7 @@ TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy"}));
 }
 
-TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
+TEST_F(PollCycleTest, ASeriesThatTakesTheSlotOfOneThatHasEndedStartsAtZero) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   const auto c = make_cgroup("/c");
@@ -218,10 +218,10 @@ TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
   kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
   (void)run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
 
-  (void)run(cycle, targets({{2, "/b", b}, {3, "/c", c}}));
+  (void)run(cycle, targets({{3, "/c", c}, {2, "/b", b}}));
 
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 2U);
-  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals()[0].value, 3U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 3U);
+  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals()[0].value, 2U);
   EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
 }
 

@@ -22,6 +22,16 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> paths_of(const TargetSet& targets) {
+  std::vector<std::string> paths;
+  for (const CgroupTarget& target : targets.cgroups) {
+    if (!target.is_free()) paths.push_back(target.path);
+  }
+  return paths;
+}
 
 /// A machine of plain files: two CPUs, and cgroups below "cgroup".
 class TargetTrackerTest : public testing::Test {
@@ -208,7 +218,7 @@ TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthe
   EXPECT_EQ(after->cgroups[0].cgroup, nullptr);
   EXPECT_EQ(after->cgroups[1].cgroup, before->cgroups[1].cgroup);
   EXPECT_EQ(after->cgroups[2].path, "/b.slice");
-  EXPECT_EQ(targets.update(start_ + seconds{61}, report_)->cgroups.size(), 2U);
+  EXPECT_EQ(targets.update(start_ + seconds{61}, report_)->series(), 2U);
 }
 
 /// Three ways in which a cgroup that exists is not counted any more, and is counted again.
@@ -683,9 +693,28 @@ TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
 
   const auto kept = targets.update(start_ + seconds{3}, report_);
 
-  ASSERT_EQ(kept->cgroups.size(), 2U);
-  EXPECT_EQ(kept->cgroups[0].path, "/old_series.service");
-  EXPECT_EQ(kept->cgroups[1].path, "/new.service");
+  EXPECT_THAT(paths_of(*kept), UnorderedElementsAre("/old_series.service", "/new.service"));
+}
+
+TEST_F(TargetTrackerTest, ASeriesKeepsItsSlotUntilItHasExpiredAndThenAnotherOneGetsIt) {
+  for (const char* const name : {"a", "b", "c"}) make_cgroup(std::string(name) + ".service");
+  TargetTracker targets = tracker();
+  const auto first = targets.update(start_, report_);
+  EXPECT_THAT(paths_of(*first), ElementsAre("/a.service", "/b.service", "/c.service"));
+  tree_.remove("cgroup/a.service");
+  tree_.remove("cgroup/c.service");
+  (void)targets.update(start_ + seconds{1}, report_);
+  const auto expired = targets.update(start_ + seconds{62}, report_);
+  make_cgroup("d.service");
+
+  const auto reused = targets.update(start_ + seconds{63}, report_);
+
+  ASSERT_EQ(expired->cgroups.size(), 2U) << "a free slot at the end is none";
+  EXPECT_TRUE(expired->cgroups[0].is_free());
+  EXPECT_EQ(expired->cgroups[1].path, "/b.service");
+  EXPECT_THAT(paths_of(*reused), ElementsAre("/d.service", "/b.service"));
+  EXPECT_FALSE(reused->has_series_of(*first, 0));
+  EXPECT_TRUE(reused->has_series_of(*first, 1));
 }
 
 TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
@@ -697,7 +726,7 @@ TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
     const auto with = targets.update(start_ + seconds{i}, report_);
     tree_.remove("cgroup/" + name);
     const auto without = targets.update(start_ + seconds{i}, report_);
-    most = std::max({most, with->cgroups.size(), without->cgroups.size()});
+    most = std::max({most, with->series(), without->series()});
   }
 
   EXPECT_LE(most, 3U);
@@ -717,8 +746,7 @@ TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilASnapshotHasItsLastReadingEve
   EXPECT_EQ(ended->cgroups[0].path, "/a.service");
   EXPECT_EQ(ended->cgroups[0].cgroup, nullptr);
   EXPECT_EQ(ended->waiting, 1U);
-  ASSERT_EQ(next->cgroups.size(), 1U);
-  EXPECT_EQ(next->cgroups[0].path, "/b.service");
+  EXPECT_THAT(paths_of(*next), ElementsAre("/b.service"));
   EXPECT_EQ(next->waiting, 0U);
 }
 
@@ -774,10 +802,8 @@ TEST_F(TargetTrackerTest, OneThatEndsWaitsForACpuThatHangsForAMinute) {
   const auto minute = update(seconds{61});
   const auto after = update(seconds{62});
 
-  ASSERT_EQ(minute->cgroups.size(), 1U);
-  EXPECT_EQ(minute->cgroups[0].path, "/a.service");
-  ASSERT_EQ(after->cgroups.size(), 1U);
-  EXPECT_EQ(after->cgroups[0].path, "/b.service");
+  EXPECT_THAT(paths_of(*minute), ElementsAre("/a.service"));
+  EXPECT_THAT(paths_of(*after), ElementsAre("/b.service"));
 }
 
 TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoom) {
@@ -793,7 +819,7 @@ TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoo
       }
       const auto now =
           targets.update(start_ + milliseconds{i}, report_, TargetTracker::Round::kReconciliation);
-      most = std::max(most, now->cgroups.size());
+      most = std::max(most, now->series());
     }
   }
 

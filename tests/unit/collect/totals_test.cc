@@ -81,11 +81,12 @@ TEST_F(ExactTotalsTest, AreCopiedTargetByTargetAlsoWhenTheEvidenceIsNew) {
 TEST_F(ExactTotalsTest, KeepTheirEvidenceWhenTargetsChange) {
   add_half(0);
 
-  totals_.rearrange(std::vector<std::size_t>{kNewPlace, 1, 0});
+  totals_.resize(3);
+  totals_.reset(1);
 
-  expect(totals_.total(0, 0), {0, 0, 0});
-  expect(totals_.total(1, 0), {30, 30, 0});
-  expect(totals_.total(2, 0), {200, 110, 4});
+  expect(totals_.total(0, 0), {200, 110, 4});
+  expect(totals_.total(1, 0), {0, 0, 0});
+  expect(totals_.total(2, 0), {0, 0, 0});
 }
 
 }  // namespace

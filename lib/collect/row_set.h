@@ -1,41 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <limits>
-#include <span>
-#include <utility>
 #include <vector>
 
 namespace pex::collect {
 
-/// In rearrange(): a target without an old place.
-inline constexpr std::size_t kNewPlace = std::numeric_limits<std::size_t>::max();
-
-/// Rearranges a flat array with `stride` elements for each target for other targets: `places` has
-/// the old place of each, or kNewPlace, and then it is `blank`. Each old place is used at most
-/// once.
-template <typename T, typename... Blank>
-void rearrange(std::vector<T>& flat, std::span<const std::size_t> places, std::size_t stride = 1,
-               const Blank&... blank) {
-  std::vector<T> next;
-  next.reserve(places.size() * stride);
-  for (const std::size_t place : places) {
-    if (place == kNewPlace) {
-      next.resize(next.size() + stride, blank...);
-      continue;
-    }
-    const auto first = flat.begin() + static_cast<std::ptrdiff_t>(place * stride);
-    std::move(first, first + static_cast<std::ptrdiff_t>(stride), std::back_inserter(next));
-  }
-  flat = std::move(next);
-}
-
-/// A set of targets, by their places: a bit for each. All targets of a large machine are a few
+/// A set of targets, by their slots: a bit for each. All targets of a large machine are a few
 /// hundred bytes, so what is done with a whole set takes next to no time.
 class RowSet {
  public:
@@ -46,9 +19,16 @@ class RowSet {
     rows_ = rows;
     words_.assign((rows + kBits - 1) / kBits, 0);
   }
+  /// The first of them stay, as many as there are now.
+  void resize(std::size_t rows) {
+    rows_ = rows;
+    words_.resize((rows + kBits - 1) / kBits);
+    if (rows % kBits != 0) words_.back() &= bit(rows) - 1;
+  }
   std::size_t rows() const { return rows_; }
 
   void add(std::size_t row) { words_[row / kBits] |= bit(row); }
+  void remove(std::size_t row) { words_[row / kBits] &= ~bit(row); }
   bool has(std::size_t row) const { return (words_[row / kBits] & bit(row)) != 0; }
   void clear() { words_.assign(words_.size(), 0); }
 

@@ -1,4 +1,4 @@
-#include "collect/flat.h"
+#include "collect/row_set.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -42,6 +42,20 @@ TEST(RowSetTest, AllOfThemAreAsManyAsThereAreRows) {
     EXPECT_EQ(set.size(), size);
     EXPECT_EQ(rows_of(set).size(), size);
   }
+}
+
+TEST(RowSetTest, KeepsTheRowsThatItStillHasWhenItIsResized) {
+  RowSet set{100};
+  set.add_all();
+
+  set.resize(70);
+  set.remove(3);
+  set.resize(130);
+
+  EXPECT_EQ(set.size(), 69U);
+  EXPECT_FALSE(set.has(3));
+  EXPECT_TRUE(set.has(69));
+  EXPECT_FALSE(set.has(70));
 }
 
 TEST(RowSetTest, IsEmptyOnceItIsCleared) {
