@@ -45,16 +45,20 @@ Counted counted_on(const Machine& machine, bool shares_pmu) {
 
 DataPath::DataPath(Counted counted, const Machine& machine, const MakeSource& make_source)
     : counted_(std::move(counted)),
-      models_(std::make_unique<collect::EventModels>(*counted_.plan)) {
+      models_(std::make_unique<collect::EventModels>(*counted_.plan)),
+      ledger_(counted_.plan) {
+  ledger_.follow(counted_.targets);
   for (int cpu = 0; cpu < machine.cpus; ++cpu) {
     cycles_.push_back(std::make_unique<collect::PollCycle>(make_source(cpu), counted_.plan, cpu));
-    totals_.emplace_back(counted_.plan, cpu);
-    left_.emplace_back(counted_.plan, cpu);
+    ledger_.add_cpu(cpu);
   }
 }
 
 void DataPath::open() {
-  for (const auto& cycle : cycles_) (void)cycle->run(counted_.targets, *models_);
+  for (const auto& cycle : cycles_) {
+    (void)cycle->run(counted_.targets, *models_);
+    ledger_.add(*cycle);
+  }
 }
 
 PollTimes DataPath::poll() {
@@ -62,14 +66,8 @@ PollTimes DataPath::poll() {
   for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
     const double poll =
         microseconds_of([&] { (void)cycles_[cpu]->run(counted_.targets, *models_); });
-    const double copy = microseconds_of([&] {
-      left_[cpu].copy(*cycles_[cpu], *counted_.targets);
-      std::swap(left_[cpu], totals_[cpu]);
-    });
-    times.all_polls += poll + copy;
+    times.all_polls += poll;
     times.poll = std::max(times.poll, poll);
-    times.copy = std::max(times.copy, copy);
-    times.part = std::max(times.part, poll + copy);
   }
   return times;
 }
@@ -85,24 +83,27 @@ std::size_t DataPath::open_targets() const {
 
 void DataPath::look(const Targets& targets) {
   counted_.targets = targets;
-  for (const auto& cycle : cycles_) (void)cycle->reconcile(targets, *models_);
+  ledger_.follow(targets);
+  for (const auto& cycle : cycles_) {
+    (void)cycle->reconcile(targets, *models_);
+    ledger_.add(*cycle);
+  }
 }
 
 JoinTimes DataPath::join() {
-  std::vector<const collect::CpuTotals*> parts;
-  for (const collect::CpuTotals& of_cpu : totals_) parts.push_back(&of_cpu);
+  std::vector<collect::PollCycle*> parts;
+  for (const auto& cycle : cycles_) parts.push_back(cycle.get());
   std::optional<collect::Joining> joining;
   JoinTimes times;
-  times.prepare = microseconds_of(
-      [&] { joining.emplace(counted_.plan, counted_.targets, *models_, parts, joined_); });
+  times.prepare = microseconds_of([&] { joining.emplace(ledger_, parts); });
   for (std::size_t piece = 0; piece < joining->pieces(); ++piece) {
-    const double time = microseconds_of([&] { joining->join(piece); });
+    const double time = microseconds_of([&] { joining->add(piece); });
     times.all += time;
     times.piece = std::max(times.piece, time);
   }
   const std::size_t each = (joining->pieces() + cycles_.size() - 1) / cycles_.size();
+  times.prepare += microseconds_of([&] { joined_ = joining->take(*models_); });
   times.longest = times.prepare + times.piece * static_cast<double>(each);
-  joined_ = std::make_shared<const collect::Snapshot>(joining->take());
   return times;
 }
 

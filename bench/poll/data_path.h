@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "collect/counter_source.h"
-#include "collect/cpu_totals.h"
 #include "collect/joining.h"
 #include "collect/learning.h"
 #include "collect/poll_cycle.h"
@@ -36,13 +35,11 @@ Counted counted_on(const Machine& machine, bool shares_pmu);
 /// the same time is done for one CPU after the other.
 struct PollTimes {
   double all_polls = 0;  ///< of all CPUs
-  double poll = 0;       ///< of the CPU that took longest, like the others
-  double copy = 0;       ///< of its totals
-  double part = 0;       ///< both together
+  double poll = 0;       ///< of the CPU that took longest
 };
 struct JoinTimes {
   double all = 0;      ///< of all pieces
-  double prepare = 0;  ///< before the pieces
+  double prepare = 0;  ///< before the pieces, and the snapshot after them
   double piece = 0;    ///< the one that took longest
   double longest = 0;  ///< of the worker that prepares, and then joins as many pieces as any other
 };
@@ -63,11 +60,8 @@ class DataPath {
   /// What the source of the CPU has to do between two polls.
   void drain(int cpu) { cycles_[static_cast<std::size_t>(cpu)]->between_polls(); }
 
-  /// A poll of all CPUs, without copies of the totals.
+  /// A poll of all CPUs, without the join.
   void open();
-
-  /// Each CPU ends its part with a copy of its totals, which takes the place of the one that was
-  /// joined before, as in a Collector.
   PollTimes poll();
   /// Targets whose counters are open, of all CPUs.
   std::size_t open_targets() const;
@@ -75,15 +69,14 @@ class DataPath {
   void look(const Targets& targets);
 
   JoinTimes join();
-  const collect::Snapshot& snapshot() const { return *joined_; }  ///< the last one
+  const collect::Snapshot& snapshot() const { return joined_; }  ///< the last one
 
  private:
   Counted counted_;
   std::unique_ptr<collect::EventModels> models_;
   std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
-  std::vector<collect::CpuTotals> totals_;
-  std::vector<collect::CpuTotals> left_;
-  std::shared_ptr<const collect::Snapshot> joined_;
+  collect::Ledger ledger_;
+  collect::Snapshot joined_;
 };
 
 }  // namespace pex::bench

@@ -88,6 +88,7 @@ collect::Snapshot synthetic_snapshot(const Shape& shape) {
   }
   snapshot.taken = BootClock::now();
   snapshot.targets = std::make_shared<const collect::TargetSet>(std::move(targets));
+  continue_plan({}, plan);
   snapshot.plan = std::make_shared<const collect::CountingPlan>(std::move(plan));
   return snapshot;
 }

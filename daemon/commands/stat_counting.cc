@@ -87,7 +87,7 @@ StatGroups::StatGroups(const plan::TaskPlan& plan,
 
 StatCounting::Group::Group(const collect::GroupPlan& plan)
     : estimator(plan.estimated(), plan.mux_interval, plan.shares_pmu),
-      totals(plan.estimated(), true, 1),
+      totals(plan.estimated()),
       models(plan.estimated()) {}
 
 StatCounting::StatCounting(plan::TaskPlan plan, StatGroups groups, perf::TaskCounters counters,
@@ -125,7 +125,12 @@ void StatCounting::read_group(std::size_t index) {
   std::vector<estimate::ModelUpdate> updates(group.models.size());
   const estimate::GroupIncrement increment =
       group.estimator.advance(sample, group.models, increments, updates);
-  group.totals.add(0, increment, increments);
+  group.times.add(collect::times_of(increment));
+  for (std::size_t i = 0; i < increments.size(); ++i) {
+    group.totals[i].add(collect::total_of(increments[i]));
+  }
+  group.counted = group.counted || (increment.running.count() > 0 &&
+                                    increment.coverage != estimate::Coverage::kNone);
   const bool is_scaled = increment.coverage == estimate::Coverage::kScaled;
   group.scaled += is_scaled && increment.running.count() > 0 ? 1 : 0;
   group.anomalies += increment.anomaly ? 1 : 0;
@@ -163,7 +168,7 @@ estimate::Sample StatCounting::sample_of(std::size_t index) {
 
 void StatCounting::finish(const std::optional<StatUse>& use) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i].totals.discard_pending(0, groups_[i].estimator.discard_open());
+    groups_[i].times.add({.unmeasured = groups_[i].estimator.discard_open()});
     add_lost_time(i);
   }
   if (use) add_uncounted(*use);
@@ -175,7 +180,9 @@ void StatCounting::add_uncounted(const StatUse& use) {
   was_counted_ = !is_next_to_nothing(counted, use.cpu_time);
   if (!is_much(use.cpu_time - counted, use.cpu_time)) return;
   uncounted_ = use.cpu_time - counted;
-  for (Group& group : groups_) group.totals.add_unmeasured(0, uncounted_);
+  for (Group& group : groups_) {
+    group.times.add({.enabled = uncounted_, .unmeasured = uncounted_});
+  }
 }
 
 /// The time for which a pinned group had lost its place: the clock of the tasks went on. Readings a
@@ -185,9 +192,8 @@ void StatCounting::add_lost_time(std::size_t index) {
   if (!plan.mode.pinned || !plan.auxiliary.always_on || counters_.refusal(index) != nullptr) return;
   constexpr nanoseconds kMoment = std::chrono::milliseconds{1};
   Group& group = groups_[index];
-  const nanoseconds on_cpu = groups_[*plan.auxiliary.always_on].totals.times(0).enabled;
-  const nanoseconds lost = on_cpu - group.totals.times(0).enabled;
-  if (lost > kMoment) group.totals.add_unmeasured(0, lost);
+  const nanoseconds lost = groups_[*plan.auxiliary.always_on].times.enabled - group.times.enabled;
+  if (lost > kMoment) group.times.add({.enabled = lost, .unmeasured = lost});
 }
 
 std::vector<StatValue> StatCounting::values() const {
@@ -225,11 +231,10 @@ StatValue StatCounting::value_of(const plan::TaskEvent& event) const {
 /// with: it is taken to be as uncertain as the others are on average.
 void StatCounting::add_part(const collect::EventAt& part, StatValue& value) const {
   const Group& group = groups_[part.group];
-  const collect::EventTotal total = group.totals.total(0, part.event);
-  value.coverage =
-      worse(value.coverage, coverage_of(group.totals.times(0), group.totals.counted(0)));
+  const collect::EventTotal& total = group.totals[part.event];
+  value.coverage = worse(value.coverage, coverage_of(group.times, group.counted));
   value.total.add(total);
-  value.times.add(group.totals.times(0));
+  value.times.add(group.times);
   if (group.scaled == 0) return;
   if (group.scaled == 1) value.standard_error.reset();
   if (!value.standard_error) return;

@@ -80,12 +80,14 @@ class StatCounting {
     Group(const collect::GroupPlan& plan);
 
     estimate::GroupEstimator estimator;
-    collect::GroupTotals totals;
+    collect::GroupTimes times;
+    std::vector<collect::EventTotal> totals;
     std::vector<estimate::EventModel> models;
     perf::GroupReading reading;
     std::chrono::nanoseconds clock{};  ///< the tasks were on the CPUs of its PMU
     std::size_t scaled = 0;            ///< intervals in which a part was counted
     std::size_t anomalies = 0;         ///< intervals in which a total fell
+    bool counted = false;              ///< has had the PMU
     bool was_read = false;             ///< at the last attempt, with a place on the PMU
     bool has_lost_place = false;       ///< pinned: ever
     std::optional<Error> failed;       ///< the last reading

@@ -10,6 +10,7 @@
 #include "base/boot_clock.h"
 #include "base/duration.h"
 #include "collect/joining.h"
+#include "collect/ledger.h"
 #include "collect/worker.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
@@ -63,8 +64,8 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
-      sums_(plan_),
-      starts_(*plan_) {}
+      ledger_(std::make_unique<Ledger>(plan_)),
+      sums_(plan_) {}
 
 Collector::~Collector() {
   if (polls_.joinable()) (void)end();
@@ -140,7 +141,9 @@ void Collector::serve() {
 void Collector::reconcile_now() {
   const std::shared_ptr<const TargetSet> before = targets_;
   find_targets(Round::kReconciliation);
-  if (targets_ != before || !all_are_reconciled()) do_parts(Round::kReconciliation);
+  if (targets_ != before || !all_are_reconciled()) {
+    for (PollCycle* const part : do_parts(Round::kReconciliation)) ledger_->add(*part);
+  }
   const std::function<void()> reconciled = std::move(reconciled_);
   ++steps_;
   is_reconciling_ = false;  // from here on another one may be requested
@@ -150,8 +153,7 @@ void Collector::reconcile_now() {
 void Collector::poll_now() {
   report_.now = {};
   find_targets(Round::kPoll);
-  do_parts(Round::kPoll);
-  std::shared_ptr<const Snapshot> snapshot = complete(join_parts());
+  std::shared_ptr<const Snapshot> snapshot = complete(join_parts(do_parts(Round::kPoll)));
   report_.now.duration = Clock::now() - started_;
   const Done done = std::move(done_);
   ++steps_;
@@ -163,23 +165,26 @@ void Collector::apply_changes() {
   const std::unique_ptr<TargetTracker::Changes> changes{changes_.exchange(nullptr)};
   if (!changes) return;
   const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, changes->plan);
-  for (const auto& worker : workers_) worker->use(plan_);
   auto models = std::make_shared<EventModels>(*models_);
   models->follow(*before, *plan_);
   models_ = std::move(models);
+  ledger_->follow(plan_);
   sums_.change(plan_, joined_.get());
-  starts_.follow(*before, *plan_, BootClock::now());
   tracker_.change(std::move(*changes));
 }
 
 void Collector::find_targets(Round round) {
   started_ = Clock::now();
   apply_changes();
-  take_results();  // of late workers
+  for (PollCycle* const late : take_results()) ledger_->add(*late);
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   tracker_.learn_names(std::exchange(feedback_.named, {}),
                        std::exchange(feedback_.lacks_names, false));
   targets_ = tracker_.update(started_, report_, round, all_took_part_);
+  ledger_->follow(targets_);
+  for (const auto& [slot, time] : tracker_.take_passed_over()) {
+    ledger_->add_passed_over(slot, time);
+  }
   descriptor_ = tracker_.descriptor();
 }
 
@@ -193,6 +198,7 @@ Worker& Collector::worker_for(int cpu) {
       std::lower_bound(workers_.begin(), workers_.end(), cpu,
                        [](const auto& worker, int number) { return worker->cpu() < number; });
   if (place != workers_.end() && (*place)->cpu() == cpu) return **place;
+  ledger_->add_cpu(cpu);
   return **workers_.insert(place,
                            std::make_shared<Worker>(shared_, sources_.create(cpu), plan_, cpu));
 }
@@ -207,8 +213,8 @@ void Collector::start_missing_threads() {
   }
 }
 
-/// Not by those that were late: their results are taken first.
-void Collector::do_parts(Round round) {
+/// Not by those that were late: their results are taken first. Returns those that were done.
+std::vector<PollCycle*> Collector::do_parts(Round round) {
   start_missing_threads();
   std::vector<Worker*> free;
   for (const auto& worker : workers_) {
@@ -224,12 +230,13 @@ void Collector::do_parts(Round round) {
     if (!worker->has_thread()) worker->do_part();
   }
   await_parts();
-  take_results();
+  std::vector<PollCycle*> done = take_results();
   all_took_part_ = free.size() == workers_.size() &&
                    std::none_of(workers_.begin(), workers_.end(),
                                 [](const auto& worker) { return worker->is_late(); });
   report_late_cpus(round);
   report_.cgroups_missed += std::exchange(feedback_.unopened, {}).size();
+  return done;
 }
 
 /// Waits for workers that make progress, however slow, as they may have thousands of counters to
@@ -261,14 +268,22 @@ bool Collector::anyone_has_arrived() const {
          });
 }
 
-/// Takes the results of the workers that have arrived since the last call.
-void Collector::take_results() {
+/// Takes the results of the workers that have arrived since the last call. Returns their parts.
+std::vector<PollCycle*> Collector::take_results() {
+  std::vector<PollCycle*> parts;
   std::vector<const ModelUpdates*> updates;
-  for (const auto& worker : workers_) worker->take_results(report_, feedback_, updates);
-  if (updates.empty()) return;
+  for (const auto& worker : workers_) {
+    PollCycle* const part = worker->take_results(report_, feedback_);
+    if (part == nullptr) continue;
+    parts.push_back(part);
+    const ModelUpdates& update = part->model_updates();
+    if (update.has_learned && part->plan() == plan_) updates.push_back(&update);
+  }
+  if (updates.empty()) return parts;
   auto models = std::make_shared<EventModels>(*models_);
   models->learn(updates);
   models_ = std::move(models);
+  return parts;
 }
 
 void Collector::report_late_cpus(Round round) {
@@ -286,13 +301,9 @@ void Collector::report_late_cpus(Round round) {
 
 /// Without workers if there is little to join. One that is kept off its CPU meanwhile continues
 /// elsewhere.
-Snapshot Collector::join_parts() {
-  std::vector<const CpuTotals*> parts;
-  for (const auto& worker : workers_) {
-    parts.push_back(&worker->totals());
-    report_.now.add(worker->state());
-  }
-  const auto joining = std::make_shared<Joining>(plan_, targets_, *models_, parts, joined_);
+Snapshot Collector::join_parts(std::vector<PollCycle*> parts) {
+  for (const auto& worker : workers_) report_.now.add(worker->state());
+  const auto joining = std::make_shared<Joining>(*ledger_, std::move(parts));
   wake_joiners(joining);
   (void)joining->work();
   while (!joining->is_done()) {
@@ -301,7 +312,7 @@ Snapshot Collector::join_parts() {
       if (worker->is_joining()) worker->move_off_cpu();
     }
   }
-  return joining->take();
+  return joining->take(*models_);
 }
 
 void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
@@ -316,7 +327,6 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 }
 
 std::shared_ptr<const Snapshot> Collector::complete(Snapshot snapshot) {
-  snapshot.starts = starts_;
   sums_.add_to(snapshot, Clock::now(), report_);
   if (limit_evidence(snapshot, tracker_.max_series())) {
     report_.add_failure("evidence", evidence_left_out());

@@ -19,6 +19,8 @@
 namespace pex::collect {
 
 class Joining;
+class Ledger;
+class PollCycle;
 class Worker;
 struct SharedByWorkers;
 
@@ -117,13 +119,13 @@ class Collector {
   bool all_are_reconciled() const;
   Worker& worker_for(int cpu);
   void start_missing_threads();
-  void do_parts(Round round);
+  std::vector<PollCycle*> do_parts(Round round);
   void await_parts();
   bool anyone_progresses();
   bool anyone_has_arrived() const;
-  void take_results();
+  std::vector<PollCycle*> take_results();
   void report_late_cpus(Round round);
-  Snapshot join_parts();
+  Snapshot join_parts(std::vector<PollCycle*> parts);
   void wake_joiners(const std::shared_ptr<Joining>& joining);
   std::shared_ptr<const Snapshot> complete(Snapshot snapshot);
   bool await_end_of_workers(Clock::time_point deadline) const;
@@ -149,9 +151,9 @@ class Collector {
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
-  std::shared_ptr<const Snapshot> joined_;  ///< the last one
-  LabelSums sums_;                          ///< over the cgroups of all snapshots
-  GroupStarts starts_;
+  std::unique_ptr<Ledger> ledger_;
+  std::shared_ptr<const Snapshot> joined_;        ///< the last one
+  LabelSums sums_;                                ///< over the cgroups of all snapshots
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll

@@ -118,7 +118,8 @@ struct SumPlan {
   bool operator==(const SumPlan&) const = default;
 };
 
-/// What is counted. Within a scope no two columns are the same series.
+/// What is counted. Within a scope no two columns are the same series. Before it is used, each group
+/// has an id (continue_plan()).
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU

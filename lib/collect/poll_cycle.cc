@@ -1,7 +1,6 @@
 #include "collect/poll_cycle.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <string>
 #include <utility>
@@ -50,15 +49,14 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
     const TargetGroups& clock = groups[*plan.auxiliary.always_on];
     if (clock.is_open(target) && clock.was_read(target)) {
       read.clock = clock.measured_time(target);
-      read.clock_counted = std::chrono::nanoseconds{clock.totals().total(target, 0).value};
+      read.clock_counted = std::chrono::nanoseconds{clock.kept_total(target, 0)};
     }
   }
   if (const auto& at = plan.auxiliary.reference_always) {
     const TargetGroups& reference = groups[at->group];
     if (reference.is_open(target) && reference.was_read(target) &&
         at->event < reference.open_events(target)) {
-      read.reference = {reference.totals().total(target, at->event).value,
-                        reference.measured_time(target)};
+      read.reference = {reference.kept_total(target, at->event), reference.measured_time(target)};
     }
   }
   return read;
@@ -66,17 +64,22 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
 
 const std::shared_ptr<const cgroup::Cgroup> kWholeCpu;
 
-std::uint64_t new_arrangement() {
-  static std::atomic<std::uint64_t> last = 0;
-  return ++last;
-}
-
 }  // namespace
 
 PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
     : plan(&of), opening_order(collect::opening_order(of, cpu)) {
   groups.reserve(of.groups.size());
-  for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu);
+  for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu, targets);
+  keep_totals();
+}
+
+/// Of those that others are estimated by.
+void PollCycle::Scope::keep_totals() {
+  for (const GroupPlan& group : plan->groups) {
+    const AuxiliaryCounters& by = group.auxiliary;
+    if (by.always_on) groups[*by.always_on].keep_totals();
+    if (by.reference_always) groups[by.reference_always->group].keep_totals();
+  }
 }
 
 void PollCycle::Scope::resize(std::size_t to) {
@@ -107,6 +110,7 @@ std::size_t PollCycle::Scope::change(const ScopePlan& to, CounterSource& source,
     groups[i].use(to.groups[i]);
     kept += groups[i].count_open();
   }
+  keep_totals();
   return open - kept;
 }
 
@@ -117,7 +121,6 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
       cpu_(cpu),
       cpu_scope_(plan_->cpu, *source_, cpu),
       cgroup_scope_(plan_->cgroup, *source_, cpu),
-      arrangement_(new_arrangement()),
       update_(*plan_),
       increments_(perf::kMaxGroupMembers) {
   source_->use(plan_);
@@ -137,15 +140,12 @@ std::size_t PollCycle::change(std::shared_ptr<const CountingPlan> plan) {
                              cgroup_scope_.change(plan_->cgroup, *source_, cpu_);
   source_->use(plan_);
   update_ = ModelUpdates(*plan_);
-  arrangement_ = new_arrangement();
   is_reconciled_ = false;
   return closed;
 }
 
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                                   const EventModels& models) {
-  update_.clear();
-  update_.kernel_mistimes = models.kernel_mistimes;
   if (!is_reconciled_) {
     for (TargetGroups& group : cpu_scope_.groups) group.begin_poll();
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
@@ -161,7 +161,6 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
-  ++polls_;
   return outcome;
 }
 
@@ -203,6 +202,8 @@ void PollCycle::find_due() {
 PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
                                         const EventModels& models) {
   Outcome outcome;
+  update_.clear();
+  update_.kernel_mistimes = models.kernel_mistimes;
   opens_again_ = source_->begin_poll(*targets);
   was_online_ = online_;
   align_to(targets, outcome.feedback);
@@ -337,6 +338,12 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
   is_reconciled_ = is_reconciled_ && group.is_open(0);
 }
 
+void PollCycle::clear_increments() {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) group.clear_increments();
+  }
+}
+
 void PollCycle::detect_cpu_offline(PollReport& report) {
   if (!online_) source_->forget_cpu();
   offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
@@ -374,7 +381,6 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
     if (!targets_->has_series_of(*before, slot)) cgroup_scope_.forget(slot);
   }
   cgroup_scope_.resize(targets_->cgroups.size());
-  arrangement_ = new_arrangement();
   changed_cgroups_.reset(cgroup_scope_.targets);
   changed_cgroups_.add_all();
   is_reconciled_ = false;

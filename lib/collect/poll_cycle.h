@@ -19,34 +19,7 @@
 
 namespace pex::collect {
 
-/// One target in a PollCycle: its groups, in the order of the plan.
-class GroupsOfTarget {
- public:
-  /// One of them.
-  class Group {
-   public:
-    Group(const TargetGroups& all, std::size_t target) : all_(&all), target_(target) {}
-    TotalsOfTarget totals() const { return {all_->totals(), target_}; }
-    bool is_open() const { return all_->is_open(target_); }
-    bool has_failed() const { return all_->has_failed(target_); }
-    std::size_t open_events() const { return all_->open_events(target_); }
-
-   private:
-    const TargetGroups* all_;
-    std::size_t target_;
-  };
-
-  GroupsOfTarget(std::span<const TargetGroups> groups, std::size_t target)
-      : groups_(groups), target_(target) {}
-  std::size_t size() const { return groups_.size(); }
-  Group operator[](std::size_t group) const { return {groups_[group], target_}; }
-
- private:
-  std::span<const TargetGroups> groups_;
-  std::size_t target_;
-};
-
-/// One CPU's part of every poll: the data path of the program up to accumulation. Synchronous;
+/// One CPU's part of every poll: the data path of the program up to increments. Synchronous;
 /// knows no threads, timers or sockets. Best run on its CPU, where opening and reading is several
 /// times cheaper. Not thread-safe.
 class PollCycle {
@@ -88,13 +61,10 @@ class PollCycle {
 
   int cpu() const { return cpu_; }
 
-  /// Identifies the cycle and the slots of its targets: no other cycle ever has the same number,
-  /// and another set of targets, another one.
-  std::uint64_t arrangement() const { return arrangement_; }
-  /// The number of polls that have ended.
-  std::uint64_t polls() const { return polls_; }
+  /// Those of the last run() or reconcile(); null before.
+  const std::shared_ptr<const TargetSet>& targets() const { return targets_; }
 
-  /// The statistics of the last poll for the models.
+  /// The statistics of the last run() or reconcile() for the models.
   const ModelUpdates& model_updates() const { return update_; }
 
   /// The last poll found that the CPU had been offline and back since the previous one: everything
@@ -109,13 +79,11 @@ class PollCycle {
   /// Grows with all progress; from any thread.
   std::uint64_t progress() const { return source_->progress(); }
 
-  /// The groups of the CPU itself, and those of the `target`-th cgroup of the last poll's targets.
-  GroupsOfTarget cpu_groups() const { return {cpu_scope_.groups, 0}; }
-  GroupsOfTarget cgroup_groups(std::size_t target) const { return {cgroup_scope_.groups, target}; }
-
   /// All targets of each group of a scope, in the order of the plan.
   std::span<const TargetGroups> groups_of_cpu() const { return cpu_scope_.groups; }
   std::span<const TargetGroups> groups_of_cgroups() const { return cgroup_scope_.groups; }
+  /// What their increments had was added to the ledger.
+  void clear_increments();
 
  private:
   enum class Reading { kOneOfMany, kLast };
@@ -131,6 +99,7 @@ class PollCycle {
     std::vector<Rotation> rotations;  ///< of each target; only then
 
     Scope(const ScopePlan& of, CounterSource& source, int cpu);
+    void keep_totals();
     void resize(std::size_t to);
     void forget(std::size_t target);
     std::size_t change(const ScopePlan& to, CounterSource& source, int cpu);
@@ -174,8 +143,6 @@ class PollCycle {
   Scope cpu_scope_;
   Scope cgroup_scope_;
   std::shared_ptr<const TargetSet> targets_;
-  std::uint64_t arrangement_;
-  std::uint64_t polls_ = 0;
   std::vector<CounterSource::Handle> changed_;   ///< reused, to allocate nothing
   std::vector<std::uint32_t> target_of_handle_;  ///< by handle of an open group: the cgroup
   RowSet changed_cgroups_;                       ///< in the last poll

@@ -56,7 +56,7 @@ struct GroupTable {
 /// One row of scope cpu. Only the numbers of its Aggregation in `place` are valid.
 struct HostRow {
   host::CpuPlace place;
-  std::vector<std::size_t> parts;  ///< indices of the CPUs' totals in its sum
+  std::vector<int> cpus;  ///< that are in its sum, rising
 };
 using HostRows = std::vector<HostRow>;
 
@@ -119,9 +119,6 @@ struct Snapshot {
   std::vector<SumTable> sums;  ///< as plan->sums
   GroupStarts starts;
   std::uint64_t sums_layout = 0;  ///< equal numbers of one plan: equal rows of all sums
-  /// The totals of each CPU that were joined; unknown where they are not those of these targets.
-  /// The next snapshot is made of this one and what has changed since.
-  std::vector<TotalsStamp> joined;
 
   const HostRows& rows_of(Aggregation aggregation) const {
     return host_rows[static_cast<std::size_t>(aggregation)];

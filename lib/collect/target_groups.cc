@@ -57,7 +57,7 @@ estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
 
 TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
                            std::size_t targets)
-    : plan_(&plan), source_(&source), cpu_(cpu), totals_(plan.estimated(), plan.shares_pmu) {
+    : plan_(&plan), source_(&source), cpu_(cpu), increments_(plan.estimated()) {
   resize(targets);
 }
 
@@ -68,12 +68,9 @@ TargetGroups::~TargetGroups() {
 }
 
 void TargetGroups::resize(std::size_t targets) {
-  totals_.resize(targets);
   slots_.resize(targets);
-  for (RowSet* set : {&wanted_, &lacking_, &changed_, &changed_in_last_, &changed_before_}) {
-    set->resize(targets);
-  }
-  changed_.add_all();
+  for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->resize(targets);
+  if (keeps_totals_) keep_totals();
   if (!standstills_.empty()) standstills_.resize(targets);
   if (can_lose_pmu()) {
     shared_.resize(targets);
@@ -87,10 +84,12 @@ void TargetGroups::resize(std::size_t targets) {
 
 void TargetGroups::forget(std::size_t target) {
   if (is_open(target)) source_->close(slots_[target].handle);
-  totals_.reset(target);
   slots_[target] = {};
-  wanted_.remove(target);
-  lacking_.remove(target);
+  for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->remove(target);
+  if (keeps_totals_) {
+    std::fill_n(kept_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
+    kept_times_[target] = {};
+  }
   if (!standstills_.empty()) standstills_[target] = {};
   if (can_lose_pmu()) {
     shared_[target] = {};
@@ -100,6 +99,12 @@ void TargetGroups::forget(std::size_t target) {
   exact_enabled_[target] = {};
   std::fill_n(exact_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
   if (!inexact_.empty()) inexact_[target].reset();
+}
+
+void TargetGroups::keep_totals() {
+  keeps_totals_ = true;
+  kept_counts_.resize(slots_.size() * plan_->estimated());
+  kept_times_.resize(slots_.size());
 }
 
 std::size_t TargetGroups::count_open() const {
@@ -179,7 +184,8 @@ void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup
 void TargetGroups::close(std::size_t target, PollReport& report) {
   Slot& slot = slots_[target];
   if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
-    totals_.discard_pending(target, estimator->discard_open());
+    const nanoseconds open = estimator->discard_open();
+    if (open.count() > 0) add_times(target, {.unmeasured = open});
   }
   changed_.add(target);
   slot.was_on_pmu = false;
@@ -205,7 +211,6 @@ void TargetGroups::prefetch_after(std::size_t target) const {
   const std::size_t next = target + kAhead;
   if (next >= slots_.size()) return;
   __builtin_prefetch(&slots_[next], 1);
-  totals_.prefetch(next);
   if (can_lose_pmu()) {
     __builtin_prefetch(&shared_[next], 1);
     __builtin_prefetch(&estimators_[next], 1);
@@ -291,13 +296,22 @@ bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& rea
     any |= increments[event];
   }
   if (any_fell) return false;
-  if (any != 0 || !totals_.measured(target)) changed_.add(target);
-  std::copy_n(reading.counts.begin(), events, last);
-  exact_enabled_[target] = now;
-  totals_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
+  Slot& slot = slots_[target];
+  if (!slot.measured) changed_.add(target);
+  slot.measured = true;
+  if (any != 0) {
+    std::copy_n(reading.counts.begin(), events, last);
+    exact_enabled_[target] = now;
+    increments_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
+  }
+  if (enabled > 0) slot.wanted = slot.counted = true;
+  for (std::size_t event = 0; keeps_totals_ && event < events; ++event) {
+    kept_counts_[target * events + event] += increments[event];
+  }
+  if (keeps_totals_) kept_times_[target] += nanoseconds{enabled};
   note_counted(target);
   note_wanted(target, nanoseconds{enabled}, enabled > 0);
-  slots_[target].was_wanted = enabled > 0;
+  slot.was_wanted = enabled > 0;
   return true;
 }
 
@@ -340,7 +354,16 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   learning.has_learned = true;
   const estimate::GroupIncrement increment =
       estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
-  totals_.add(target, increment, learning.increments);
+  increments_.add(target, increment, learning.increments);
+  slot.measured = true;
+  slot.wanted = slot.wanted || increment.enabled.count() > 0;
+  slot.counted = slot.counted ||
+                 (increment.running.count() > 0 && increment.coverage != estimate::Coverage::kNone);
+  for (std::size_t event = 0; keeps_totals_ && event < plan_->estimated(); ++event) {
+    kept_counts_[target * plan_->estimated() + event] +=
+        learning.increments[event].observed + learning.increments[event].extrapolated;
+  }
+  if (keeps_totals_) kept_times_[target] += increment.enabled - increment.unmeasured;
   changed_.add(target);
   note_counted(target);
   if (shared != nullptr && plan_->is_multiplexed() && !is_paused_) {
@@ -376,7 +399,7 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
   // Back as soon as there is room; refused: no change.
   if (!is_paused_) (void)source_->enable(slots_[target].handle);
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
-  totals_.add_unmeasured(target, {});
+  slots_[target].wanted = true;
   changed_.add(target);
   if (is_paused_) return;  // nobody asks for its place
   ++report.of_group(plan_->name).pinned_errors;
@@ -392,14 +415,18 @@ void TargetGroups::lost_its_counts(std::size_t target, const AlwaysOn& always_on
 void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds> wanted) {
   if (!wanted) return;
   note_wanted(target, *wanted, false);
-  totals_.add_unmeasured(target, *wanted);
+  slots_[target].wanted = true;
   changed_.add(target);
+  add_lost(target, *wanted);
 }
 
 void TargetGroups::add_lost(std::size_t target, nanoseconds time) {
-  if (time.count() <= 0) return;
-  totals_.add_lost(target, time);
-  changed_.add(target);
+  if (time.count() > 0) add_times(target, {.enabled = time, .unmeasured = time});
+}
+
+void TargetGroups::add_times(std::size_t target, const GroupTimes& times) {
+  increments_.add_times(target, times);
+  if (keeps_totals_) kept_times_[target] += times.enabled - times.unmeasured;
 }
 
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
@@ -437,7 +464,7 @@ void TargetGroups::note_wanted(std::size_t target, nanoseconds wanted, bool had_
 
 void TargetGroups::note_counted(std::size_t target) {
   Slot& slot = slots_[target];
-  if (slot.first_counted == 0 && totals_.counted(target)) slot.first_counted = polls_ + 1;
+  if (slot.first_counted == 0 && slot.counted) slot.first_counted = polls_ + 1;
 }
 
 /// As of the end of the last poll: it was last enabled so long ago that what it lacked then does
@@ -460,8 +487,7 @@ void TargetGroups::end_poll(nanoseconds now) {
   });
   wanted_.clear();
   changed_.add_all(lacking_);  // the last time it is one that no longer lacks it
-  std::swap(changed_before_, changed_in_last_);
-  std::swap(changed_in_last_, changed_);
+  changed_.for_each([&](std::size_t target) { report_state(target); });
   changed_.clear();
   if (lacking_.size() == 0) return;
   const RowSet lacked = lacking_;
@@ -471,23 +497,24 @@ void TargetGroups::end_poll(nanoseconds now) {
   });
 }
 
+void TargetGroups::report_state(std::size_t target) {
+  const GroupState now = state(target);
+  const GroupState before = std::exchange(slots_[target].reported, now);
+  if (now != before) increments_.change_state(target, before, now);
+}
+
 GroupState TargetGroups::state(std::size_t target) const {
   const Slot& slot = slots_[target];
   const bool open = is_open(target);
-  const auto polls_since = [&](unsigned first) {
-    return first == 0 || first > polls_ ? 0 : polls_ - first + 1;
-  };
   return {.is_wanted = slot.is_wanted,
           .is_open = open,
           .has_failed = has_failed(target),
           .is_unreadable = open && slot.read_failed,
-          .measured = totals_.measured(target),
-          .counted = totals_.counted(target),
-          .wanted = totals_.wanted(target),
+          .measured = slot.measured,
+          .counted = slot.counted,
+          .wanted = slot.wanted,
           .was_on_pmu = slot.was_on_pmu,
-          .lacks_the_pmu = lacks_the_pmu(slot),
-          .polls_wanted = polls_since(slot.first_wanted),
-          .polls_counted = polls_since(slot.first_counted)};
+          .lacks_the_pmu = lacks_the_pmu(slot)};
 }
 
 void TargetGroups::detect_starving(Shared& shared, const estimate::GroupIncrement& increment) {

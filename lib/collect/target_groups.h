@@ -10,9 +10,10 @@
 #include "cgroup/cgroup.h"
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
+#include "collect/group_state.h"
+#include "collect/increments.h"
 #include "collect/poll_report.h"
 #include "collect/row_set.h"
-#include "collect/totals.h"
 #include "collect/wanted_time.h"
 #include "estimate/group_estimator.h"
 
@@ -29,26 +30,9 @@ struct AlwaysOn {
   std::optional<Reference> reference;
 };
 
-/// The state of one group at one target on one CPU, in addition to its totals.
-struct GroupState {
-  bool is_wanted : 1 = false;  ///< it should be counted there now
-  bool is_open : 1 = false;
-  bool has_failed : 1 = false;     ///< could not be opened, or its cgroup disappeared before
-  bool is_unreadable : 1 = false;  ///< it is open, and the last read failed
-  bool measured : 1 = false;       ///< has been read at least once
-  bool counted : 1 = false;        ///< has had the PMU at least once
-  bool wanted : 1 = false;         ///< has been enabled on a running task at least once
-  bool was_on_pmu : 1 = false;     ///< between the last two readings
-  /// It has been without the PMU for longer than estimate::kMaxImputed while it was enabled, the
-  /// last time not longer ago than that. So its totals stand still for lack of measurements.
-  bool lacks_the_pmu : 1 = false;
-  unsigned polls_wanted = 0;   ///< since it was first to be counted
-  unsigned polls_counted = 0;  ///< since it first had the PMU
-};
-
 /// One group of a plan at all targets of its scope on one CPU, for the life of their series: opened
-/// and closed as CPUs and cgroups appear and disappear, while the totals are kept. Goes from plan
-/// to plan as long as they have it (GroupId). At each target:
+/// and closed as CPUs and cgroups appear and disappear. What it counts are increments, which the
+/// ledger takes. Goes from plan to plan as long as they have it (GroupId). At each target:
 ///
 ///   closed --open()--> open --close()--> closed       open --stop()--> stopped --start()--> open
 ///      \--open() fails--> failed --open(), less and less often--> open
@@ -58,7 +42,7 @@ struct GroupState {
 class TargetGroups {
  public:
   /// Both outlive it.
-  TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu, std::size_t targets = 0);
+  TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu, std::size_t targets);
   ~TargetGroups();
   TargetGroups(TargetGroups&&) = default;
   TargetGroups& operator=(TargetGroups&&) = delete;
@@ -66,7 +50,19 @@ class TargetGroups {
   const GroupPlan& plan() const { return *plan_; }
   /// Counts for an equal group of another plan from now on, which outlives it.
   void use(const GroupPlan& plan) { plan_ = &plan; }
-  const GroupTotals& totals() const { return totals_; }
+
+  /// What was counted since clear_increments(), and at the end of a poll the changes of state.
+  const Increments& increments() const { return increments_; }
+  void clear_increments() { increments_.clear(); }
+
+  /// Others are estimated by it: it keeps its totals, of which the differences count.
+  void keep_totals();
+  /// What it has counted at the target, and the time of that: enabled, and not unmeasured.
+  std::uint64_t kept_total(std::size_t target, std::size_t event) const {
+    return kept_counts_[target * plan_->estimated() + event];
+  }
+  std::chrono::nanoseconds measured_time(std::size_t target) const { return kept_times_[target]; }
+
   std::size_t size() const { return slots_.size(); }  ///< targets
 
   /// The first targets stay, as many as there are now, and new ones are blank. Those that end were
@@ -171,12 +167,6 @@ class TargetGroups {
     return source_->take_lost(slots_[target].handle);
   }
 
-  /// The time of what was counted at the target: enabled, and not unmeasured.
-  std::chrono::nanoseconds measured_time(std::size_t target) const {
-    const GroupTimes& times = totals_.times(target);
-    return times.enabled - times.unmeasured;
-  }
-
   /// Adds time that the target was enabled, if that is known, and nothing of it was counted.
   void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted);
 
@@ -207,14 +197,15 @@ class TargetGroups {
   /// it, or lack the PMU; not for others.
   void end_poll(std::chrono::nanoseconds now);
 
-  /// For the rows of a snapshot; also while it is closed.
+  /// Also while it is closed.
   GroupState state(std::size_t target) const;
-
-  /// The targets whose totals or state have changed between the ends of the last two polls, or of
-  /// the two before, or since. The polls that are counted in a state grow without that.
-  const RowSet& changed_in_last_poll() const { return changed_in_last_; }
-  const RowSet& changed_in_poll_before() const { return changed_before_; }
-  const RowSet& changed_since() const { return changed_; }
+  /// The number of polls since it was first to be counted, and since it first had the PMU.
+  unsigned polls_wanted(std::size_t target) const {
+    return polls_since(slots_[target].first_wanted);
+  }
+  unsigned polls_counted(std::size_t target) const {
+    return polls_since(slots_[target].first_counted);
+  }
 
  private:
   static constexpr CounterSource::Handle kClosed =
@@ -238,6 +229,10 @@ class TargetGroups {
     bool read_failed : 1 = false;
     bool was_on_pmu : 1 = false;
     bool was_wanted : 1 = false;
+    bool measured : 1 = false;  ///< as in GroupState, like
+    bool counted : 1 = false;
+    bool wanted : 1 = false;
+    GroupState reported = {};  ///< by change_state()
   };
   /// The state of a group that can lose the PMU.
   struct Shared {
@@ -269,6 +264,11 @@ class TargetGroups {
   void note_wanted(std::size_t target, std::chrono::nanoseconds wanted, bool had_the_pmu);
   void note_counted(std::size_t target);
   bool lacks_the_pmu(const Slot& slot) const;
+  unsigned polls_since(unsigned first) const {
+    return first == 0 || first > polls_ ? 0 : polls_ - first + 1;
+  }
+  void report_state(std::size_t target);
+  void add_times(std::size_t target, const GroupTimes& times);
   bool has_long_rested(const Slot& slot) const;
   void complete(std::size_t target, perf::GroupReading& reading) const;
   void report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
@@ -280,15 +280,17 @@ class TargetGroups {
   int cpu_;
   bool is_paused_ = false;
   bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
-  GroupTotals totals_;
+  Increments increments_;
   std::vector<Slot> slots_;
   unsigned polls_ = 0;                   ///< that have ended
   std::chrono::nanoseconds ended_at_{};  ///< the last one
   RowSet wanted_;                        ///< with wanted_in_poll
   RowSet lacking_;                       ///< the PMU, at the end of the last poll
-  RowSet changed_;                       ///< since then
-  RowSet changed_in_last_;
-  RowSet changed_before_;
+  RowSet changed_;                       ///< the state may have, since then
+  /// If others are estimated by it; else empty.
+  bool keeps_totals_ = false;
+  std::vector<std::uint64_t> kept_counts_;  ///< [target * events + event]
+  std::vector<std::chrono::nanoseconds> kept_times_;
   /// For a group that cannot lose the PMU the last reading: there is no other history while it has
   /// had the PMU all the time. Times enabled, which are also those running; counts, [target *
   /// events + event].

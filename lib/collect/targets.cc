@@ -90,7 +90,6 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       current_(std::make_shared<const TargetSet>()) {}
 
 void TargetTracker::change(Changes changes) {
-  change_groups(changes.plan->cgroup);
   plan_ = std::move(changes.plan);
   cpus_.follow(pmus_of(*plan_));
   if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
@@ -103,18 +102,6 @@ void TargetTracker::change(Changes changes) {
   budget_ = changes.budget;
   need_ = need_of(*plan_, *current_->cpus, cost_now_);
   is_changed_ = true;
-}
-
-/// A group that is new lacks none of the time before.
-void TargetTracker::change_groups(const ScopePlan& now) {
-  const auto nothing = [](const GroupPlan&) { return std::chrono::nanoseconds{0}; };
-  auto changed = std::make_shared<TargetSet>(*current_);
-  for (CgroupTarget& target : changed->cgroups) {
-    if (!target.passed_over.empty()) {
-      follow_groups(plan_->cgroup, now, target.passed_over, nothing);
-    }
-  }
-  current_ = std::move(changed);
 }
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
@@ -261,18 +248,17 @@ bool TargetTracker::find_idle(const cgroup::DiscoveryResult& found, Clock::time_
 
 void TargetTracker::mark_idle(TargetSet& targets) {
   if (!cgroups_.idle) return;
-  for (CgroupTarget& target : targets.cgroups) {
+  for (std::size_t slot = 0; slot < targets.cgroups.size(); ++slot) {
+    CgroupTarget& target = targets.cgroups[slot];
     if (!target.cgroup) continue;
     target.is_idle = cgroups_.idle->is_idle(*target.cgroup);
-    add_passed_over(target, cgroups_.idle->take_passed_over(*target.cgroup));
+    add_passed_over(slot, cgroups_.idle->take_passed_over(*target.cgroup));
     targets.idle += target.is_idle ? 1 : 0;
   }
 }
 
-void TargetTracker::add_passed_over(CgroupTarget& target, std::chrono::nanoseconds time) const {
-  if (time.count() <= 0) return;
-  target.passed_over.resize(plan_->cgroup.groups.size());
-  for (std::chrono::nanoseconds& of_group : target.passed_over) of_group += time;
+void TargetTracker::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
+  if (time.count() > 0) passed_over_.push_back({slot, time});
 }
 
 /// That a value stands still says that the cgroup did nothing. So those of one that exists are
@@ -388,12 +374,14 @@ void TargetTracker::note_end(const CgroupTarget& target, Clock::time_point now) 
 }
 
 /// A lingering series is that of this cgroup from now on.
-void TargetTracker::go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cgroup> cgroup) {
+void TargetTracker::go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
+                          std::shared_ptr<const cgroup::Cgroup> cgroup) {
+  CgroupTarget& target = targets[slot];
   const Ended ended = ended_.extract(target.series).mapped();
   unread_.erase(target.series);
   if (ended.cpu_time && ended.existing == cgroup->id) {
     const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(cgroup->path);
-    if (now) add_passed_over(target, *now - *ended.cpu_time);
+    if (now) add_passed_over(slot, *now - *ended.cpu_time);
   }
   target.is_published = true;
   target.cgroup = std::move(cgroup);
@@ -413,7 +401,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
     ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
-      go_on(targets[place->second], std::move(cgroup));
+      go_on(targets, place->second, std::move(cgroup));
       continue;
     }
     while (free < targets.size() && !targets[free].is_free()) ++free;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/boot_clock.h"
@@ -43,10 +44,6 @@ struct CgroupTarget {
   /// False: it exists, and is not counted any more, as it is not selected or has no room. Its
   /// series go on if it is counted again within the time for which one that has ended lingers.
   bool is_published = true;
-  /// CPU time that its tasks used while it was idle or not published, by group of the plan's scope
-  /// cgroup: since the plan has it. Empty: none. By records, what it did in the last two polls of
-  /// that time is counted as well (CgroupSums::kMaxPollsNamed).
-  std::vector<std::chrono::nanoseconds> passed_over = {};
 
   bool is_free() const { return series == 0; }
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
@@ -131,6 +128,15 @@ class TargetTracker {
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report,
                                           Round round = Round::kPoll, bool was_whole = true);
 
+  /// CPU time that tasks used while their cgroup was idle or not published, since the last call. By
+  /// records, what it did in the last two polls of that time is counted as well
+  /// (CgroupSums::kMaxPollsNamed).
+  struct PassedOver {
+    std::size_t slot = 0;
+    std::chrono::nanoseconds time{};
+  };
+  std::vector<PassedOver> take_passed_over() { return std::exchange(passed_over_, {}); }
+
   /// From the next update() on: all targets are described again, and as many as fit are kept.
   void change(Changes changes);
 
@@ -179,10 +185,10 @@ class TargetTracker {
   bool find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now);
   void mark_idle(TargetSet& targets);
   void mark_unpublished(TargetSet& targets);
-  void add_passed_over(CgroupTarget& target, std::chrono::nanoseconds time) const;
+  void add_passed_over(std::size_t slot, std::chrono::nanoseconds time);
   void note_end(const CgroupTarget& target, Clock::time_point now);
-  void go_on(CgroupTarget& target, std::shared_ptr<const cgroup::Cgroup> cgroup);
-  void change_groups(const ScopePlan& now);
+  void go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
+             std::shared_ptr<const cgroup::Cgroup> cgroup);
   bool is_expired(std::uint64_t series, const Ended& ended, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
   bool forget_read(Clock::time_point now, bool was_whole);
@@ -220,6 +226,7 @@ class TargetTracker {
   bool has_surplus_ = false;                  ///< of the series in unread_
   bool hides_next_ = false;                   ///< a series in unread_ is not published after that
   WaitingLine waiting_;                       ///< found, and not yet targets
+  std::vector<PassedOver> passed_over_;
   std::optional<cgroup::UncountedUse::Use> uncounted_;
   std::uint64_t first_new_series_ = 0;           ///< since uncounted_
   Clock::time_point not_uncounted_before_ = {};  ///< the next one

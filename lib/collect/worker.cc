@@ -14,12 +14,7 @@ Error thread_refused(const std::system_error& refused, const std::string& attemp
 
 Worker::Worker(std::shared_ptr<SharedByWorkers> shared, std::unique_ptr<CounterSource> source,
                const std::shared_ptr<const CountingPlan>& plan, int cpu)
-    : cpu_(cpu),
-      shared_(std::move(shared)),
-      cycle_(std::in_place, std::move(source), plan, cpu),
-      left_(plan, cpu),
-      plan_(plan),
-      taken_(plan, cpu) {}
+    : cpu_(cpu), shared_(std::move(shared)), cycle_(std::in_place, std::move(source), plan, cpu) {}
 
 bool Worker::has_made_progress() {
   const std::uint64_t now = progress();
@@ -63,24 +58,14 @@ bool Worker::is_reconciled_with(const std::shared_ptr<const TargetSet>& targets)
   return is_at_work_ || (order_.targets == targets && cycle_->is_reconciled());
 }
 
-void Worker::take_results(PollReport& report, PollFeedback& feedback,
-                          std::vector<const ModelUpdates*>& updates) {
+PollCycle* Worker::take_results(PollReport& report, PollFeedback& feedback) {
   is_late_ = is_at_work_.load(std::memory_order_acquire);
-  if (is_late_ || !std::exchange(has_news_, false)) return;
+  if (is_late_ || !std::exchange(has_news_, false)) return nullptr;
   PollReport::State state = std::exchange(outcome_.report.now, {});
   report.merge(outcome_.report);
   feedback.merge(outcome_.feedback);
-  if (order_.is_reconciliation) return;
-  state_ = std::move(state);
-  std::swap(taken_, left_);
-  taken_.use(plan_);  // it was late
-  const ModelUpdates& update = cycle_->model_updates();
-  if (update.has_learned && cycle_->plan() == plan_) updates.push_back(&update);
-}
-
-void Worker::use(std::shared_ptr<const CountingPlan> plan) {
-  plan_ = std::move(plan);
-  taken_.use(plan_);
+  if (!order_.is_reconciliation) state_ = std::move(state);
+  return &*cycle_;
 }
 
 void Worker::stay_off_cpu_until(Clock::time_point time) {
@@ -129,7 +114,6 @@ void Worker::do_part() {
     is_pinned_ = host::bind_thread_to(cpu_);
   }
   const std::size_t closed = cycle_->change(order_.plan);
-  left_.use(order_.plan);
   cycle_->set_paused(order_.is_paused);
   cycle_->set_missed_targets(has_missed_rounds_);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
@@ -137,7 +121,6 @@ void Worker::do_part() {
   outcome_.report.groups_closed += closed;
   const std::chrono::nanoseconds waited = wait_.read();
   outcome_.report.waited_for_cpu = waited - std::exchange(waited_, waited);
-  if (!order_.is_reconciliation) left_.copy(*cycle_, *order_.targets);
   has_news_ = true;
   const std::uint32_t of_round = round_;
   is_at_work_.store(false, std::memory_order_release);

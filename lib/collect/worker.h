@@ -14,7 +14,6 @@
 #include "base/semaphore.h"
 #include "base/wake_up.h"
 #include "collect/counter_source.h"
-#include "collect/cpu_totals.h"
 #include "collect/joining.h"
 #include "collect/learning.h"
 #include "collect/poll_cycle.h"
@@ -33,9 +32,9 @@ struct SharedByWorkers {
 };
 
 /// The worker thread of one CPU, pinned to it. In each round, which is one poll or reconciliation,
-/// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps
-/// until it is woken up and takes no lock: its data belong to it while it is busy, else to the
-/// thread that runs the rounds. The source of the PollCycle always belongs to it, and may have work
+/// it does its part: it runs the PollCycle of its CPU, whose increments it leaves. It sleeps until
+/// it is woken up and takes no lock: its data belong to it while it is busy, else to the thread
+/// that runs the rounds. The source of the PollCycle always belongs to it, and may have work
 /// between two rounds as well.
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
@@ -82,16 +81,13 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool is_reconciled_with(const std::shared_ptr<const TargetSet>& targets) const;
 
   /// Adds the results of its part, unless they were taken before or are not complete, and then it
-  /// is late. The updates belong to it, and change with its next part.
-  void take_results(PollReport& report, PollFeedback& feedback,
-                    std::vector<const ModelUpdates*>& updates);
-  /// totals() are those of `plan` from now on, as those of all later results are.
-  void use(std::shared_ptr<const CountingPlan> plan);
+  /// is late. Returns its cycle, if there are any: the increments and the updates for the models of
+  /// a poll belong to it, and change with its next part.
+  PollCycle* take_results(PollReport& report, PollFeedback& feedback);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
   void stay_off_cpu_until(Clock::time_point time);
-  /// As of the last poll whose results were taken, like all below.
-  const CpuTotals& totals() const { return taken_; }
+  /// As of the last poll whose results were taken.
   const PollReport::State& state() const { return state_; }
 
   // At the end.
@@ -122,7 +118,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool has_missed_rounds_ = false;  ///< since its part before
   std::optional<PollCycle> cycle_;  ///< destroyed once it has ended
   PollCycle::Outcome outcome_;      ///< of its last part
-  CpuTotals left_;                  ///< after its last poll
   bool has_news_ = false;
   bool is_pinned_ = false;
   host::ThreadWait wait_;
@@ -133,8 +128,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
   // Belongs to the thread that runs the rounds.
   std::uint32_t round_ = 0;  ///< of its last part
   std::uint64_t seen_progress_ = 0;
-  std::shared_ptr<const CountingPlan> plan_;
-  CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;
   bool misses_rounds_ = false;  ///< since its last part

@@ -30,7 +30,8 @@ collect::GroupId id_of(const GroupOf& group) {
   static std::map<std::string, collect::GroupId> ids;
   std::string identity = group.name + " " + group.pmu + (group.mode.pinned ? " pinned" : "");
   for (const std::string& event : group.events) identity += " " + event;
-  return ids.try_emplace(std::move(identity), ids.size() + 1).first->second;
+  constexpr collect::GroupId kFirst = 1'000'000'000;  // those of continue_plan() begin at 1
+  return ids.try_emplace(std::move(identity), kFirst + ids.size()).first->second;
 }
 
 }  // namespace

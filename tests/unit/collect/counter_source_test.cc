@@ -49,31 +49,38 @@ class Machine {
   Machine(int cpus, std::size_t cgroups, std::set<std::string> resting = {})
       : targets_(targets(cpus, cgroups)) {
     const auto all_resting = std::make_shared<const std::set<std::string>>(std::move(resting));
-    totals_.reserve(static_cast<std::size_t>(cpus));
+    ledger_.follow(targets_);
     for (int cpu = 0; cpu < cpus; ++cpu) {
       cycles_.push_back(std::make_unique<PollCycle>(
           std::make_unique<test::ScriptedSource>(all_resting), plan_, cpu));
-      parts_.push_back(&totals_.emplace_back(plan_, cpu));
+      ledger_.add_cpu(cpu);
     }
   }
 
   void poll() {
-    for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
-      (void)cycles_[cpu]->run(targets_, models_);
-      totals_[cpu].copy(*cycles_[cpu], *targets_);
+    for (const auto& cycle : cycles_) {
+      ledger_.add(*cycle);  // of the poll before
+      (void)cycle->run(targets_, models_);
     }
   }
   PollCycle& cycle(std::size_t cpu) { return *cycles_[cpu]; }
-  Snapshot join() const { return collect::join(plan_, targets_, models_, parts_); }
-  Joining joining() const { return {plan_, targets_, models_, parts_}; }
+  Joining joining() {
+    std::vector<PollCycle*> parts;
+    for (const auto& cycle : cycles_) parts.push_back(cycle.get());
+    return {ledger_, std::move(parts)};
+  }
+  Snapshot join() {
+    Joining joining = this->joining();
+    (void)joining.work();
+    return joining.take(models_);
+  }
 
  private:
   std::shared_ptr<const CountingPlan> plan_ = software_plan();
   EventModels models_{*plan_};
   std::shared_ptr<const TargetSet> targets_;
   std::vector<std::unique_ptr<PollCycle>> cycles_;
-  std::vector<CpuTotals> totals_;
-  std::vector<const CpuTotals*> parts_;
+  Ledger ledger_{plan_};
 };
 
 TEST(CounterSourceTest, AnySourceIsCountedAsDescriptorsAre) {
@@ -217,7 +224,9 @@ TEST(JoiningTest, PiecesJoinedAtTheSameTimeAreTheWhole) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(last, 1);
-  expect_equal(joining.take().cgroup[0], machine.join().cgroup[0]);
+  Machine other{128, 300};
+  other.poll();
+  expect_equal(joining.take(EventModels{*software_plan()}).cgroup[0], other.join().cgroup[0]);
 }
 
 /// So many CPUs and cgroups that the workers join together.

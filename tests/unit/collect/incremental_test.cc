@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <memory>
@@ -124,62 +125,54 @@ class ChangesSource final : public CounterSource {
 using Targets = std::shared_ptr<const TargetSet>;
 using Plan = std::shared_ptr<const CountingPlan>;
 
-/// One CPU, with copies of its totals as a Worker has them.
-class Part {
- public:
-  Part(ScriptedCpu& script, bool knows_changes, const Plan& plan, int cpu)
-      : plan_(plan),
-        cycle_(std::make_unique<ChangesSource>(script, knows_changes), plan, cpu),
-        left_(plan, cpu),
-        taken_(plan, cpu) {}
-
-  void poll(const Targets& targets, bool is_copied_whole) {
-    (void)cycle_.run(targets, EventModels{*plan_});
-    if (is_copied_whole) left_ = CpuTotals{plan_, cycle_.cpu()};
-    left_.copy(cycle_, *targets);
-    std::swap(left_, taken_);
-  }
-  void reconcile(const Targets& targets) { (void)cycle_.reconcile(targets, EventModels{*plan_}); }
-  const CpuTotals& totals() const { return taken_; }
-
- private:
-  Plan plan_;
-  PollCycle cycle_;
-  CpuTotals left_;
-  CpuTotals taken_;
-};
-
 class PolledMachine {
  public:
   PolledMachine(std::vector<ScriptedCpu>& script, bool is_incremental, Plan plan)
-      : plan_(std::move(plan)), is_incremental_(is_incremental) {
+      : plan_(std::move(plan)), is_incremental_(is_incremental), ledger_(plan_) {
     for (int cpu = 0; cpu < kCpus; ++cpu) {
-      parts_.push_back(std::make_unique<Part>(script[static_cast<std::size_t>(cpu)],
-                                              is_incremental_, plan_, cpu));
+      cycles_.push_back(std::make_unique<PollCycle>(
+          std::make_unique<ChangesSource>(script[static_cast<std::size_t>(cpu)], is_incremental_),
+          plan_, cpu));
+      ledger_.add_cpu(cpu);
     }
   }
 
   void poll(std::size_t cpu, const Targets& targets) {
-    parts_[cpu]->poll(targets, !is_incremental_);
+    const Targets now = follow(targets);
+    if (polled_.contains(cpu)) ledger_.add(*cycles_[cpu]);
+    (void)cycles_[cpu]->run(now, EventModels{*plan_});
+    polled_.insert(cpu);
   }
   void reconcile(const Targets& targets) {
-    for (const auto& part : parts_) part->reconcile(targets);
+    const Targets now = follow(targets);
+    for (const auto& cycle : cycles_) {
+      (void)cycle->reconcile(now, EventModels{*plan_});
+      ledger_.add(*cycle);
+    }
   }
-  const Snapshot& join(const Targets& targets) {
-    std::vector<const CpuTotals*> totals;
-    for (const auto& part : parts_) totals.push_back(&part->totals());
-    Joining joining{plan_, targets, EventModels{*plan_}, totals,
-                    is_incremental_ ? joined_ : nullptr};
+  Snapshot join(const Targets& targets) {
+    (void)follow(targets);
+    std::vector<PollCycle*> parts;
+    for (const std::size_t cpu : std::exchange(polled_, {})) parts.push_back(cycles_[cpu].get());
+    Joining joining{ledger_, parts};
     (void)joining.work();
-    joined_ = std::make_shared<const Snapshot>(joining.take());
-    return *joined_;
+    return joining.take(EventModels{*plan_});
   }
 
  private:
+  /// Without a layout nothing is known to be as before.
+  Targets follow(const Targets& targets) {
+    auto now = std::make_shared<TargetSet>(*targets);
+    if (!is_incremental_) now->layout = 0;
+    ledger_.follow(now);
+    return now;
+  }
+
   Plan plan_;
   bool is_incremental_;
-  std::vector<std::unique_ptr<Part>> parts_;
-  std::shared_ptr<const Snapshot> joined_;
+  std::vector<std::unique_ptr<PollCycle>> cycles_;
+  std::set<std::size_t> polled_;  ///< since the last join
+  Ledger ledger_;
 };
 
 // --- comparison ---------------------------------------------------------------------------------
@@ -352,9 +345,9 @@ void Twins::take(const Step& step) {
     case Kind::kBegin:
       return begin(step.cgroup);
     case Kind::kForget:
-      std::erase_if(cgroups_, [&](const CgroupTarget& target) {
-        return target.path == path_of(step.cgroup) && !target.cgroup;
-      });
+      for (CgroupTarget& target : cgroups_) {
+        if (target.path == path_of(step.cgroup) && !target.cgroup) target = {};
+      }
       targets_ = nullptr;
       return;
     case Kind::kUnread:
@@ -406,7 +399,10 @@ void Twins::begin(std::size_t number) {
     target.cgroup = std::move(cgroup);
     return;
   }
-  cgroups_.push_back({++last_series_, path, std::move(cgroup)});
+  auto free = std::find_if(cgroups_.begin(), cgroups_.end(),
+                           [](const CgroupTarget& target) { return target.is_free(); });
+  if (free == cgroups_.end()) free = cgroups_.insert(free, CgroupTarget{});
+  *free = {++last_series_, path, std::move(cgroup)};
 }
 
 void Twins::end(std::size_t number) {
@@ -437,7 +433,7 @@ void Twins::join() {
     }
   }
   late_.reset();
-  const Snapshot& joined = incremental_.join(now);
+  const Snapshot joined = incremental_.join(now);
   RC_ASSERT(is_equal(joined, complete_.join(now)));
   if (before_) RC_ASSERT(is_truly_the_same(*before_, joined));
   if (!before_ || ++joins_ % 3 == 0) before_ = joined;  // not each one is rendered

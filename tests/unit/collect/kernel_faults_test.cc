@@ -19,6 +19,7 @@
 
 #include "collect/descriptor_source.h"
 #include "collect/poll_cycle.h"
+#include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
@@ -197,7 +198,7 @@ class FailingCpu {
 
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   std::vector<CgroupTarget> cgroups_;
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
   std::vector<std::uint64_t> highest_;
   std::uint64_t counted_ = 0;
   nanoseconds time_{};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "collect/descriptor_source.h"
+#include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -46,7 +47,7 @@ class PollCycleTest : public testing::Test {
   }
 
   /// As the first poll of a collector: nothing has been learned yet.
-  PollReport run(PollCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
+  PollReport run(test::CountedCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
     PollCycle::Outcome outcome = cycle.run(targets, EventModels{*plan_});
     feedback_ = std::move(outcome.feedback);
     return std::move(outcome.report);
@@ -72,7 +73,7 @@ class PollCycleTest : public testing::Test {
 };
 
 TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
 
   const PollReport report = run(cycle, targets({}));
@@ -85,7 +86,7 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
 
 TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
   const PollReport opened = cycle.reconcile(targets({{1, "/a", a}}), models).report;
   kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
@@ -104,19 +105,19 @@ TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
 }
 
 TEST_F(PollCycleTest, ACgroupThatEndsBeforeItsFirstPollWasWantedInNone) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
   (void)cycle.reconcile(targets({{1, "/a", make_cgroup("/a")}}), models);
   (void)cycle.reconcile(targets({{1, "/a", nullptr}}), models);
 
   (void)run(cycle, targets({{1, "/a", nullptr}}));
 
-  EXPECT_EQ(cycle.groups_of_cgroups()[0].state(0).polls_wanted, 0U);
+  EXPECT_EQ(cycle.groups_of_cgroups()[0].polls_wanted(0), 0U);
 }
 
 TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
   EXPECT_TRUE(run(cycle, targets({{7, "/a", a}})).failures.empty());
@@ -130,7 +131,7 @@ TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
 
 TEST_F(PollCycleTest, ACgroupThatIsThereAgainLacksNothingOfACpuThatMissedItAndIsOffline) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
   (void)run(cycle, targets({{7, "/a", a}}));
@@ -145,7 +146,7 @@ TEST_F(PollCycleTest, ACgroupThatIsThereAgainLacksNothingOfACpuThatMissedItAndIs
 TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({{6, "/b", b}}));
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
@@ -160,7 +161,7 @@ TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
 TEST_F(PollCycleTest, ReportsACgroupThatCameAndEndedWhileTheCpuWasGivenNoTargets) {
   const auto a = make_cgroup("/a");
   for (const bool has_missed_targets : {true, false}) {
-    PollCycle cycle{source(0), plan_, 0};
+    test::CountedCycle cycle{source(0), plan_, 0};
     (void)run(cycle, targets({{1, "/a", a}}));
     cycle.set_missed_targets(has_missed_targets);
 
@@ -175,7 +176,7 @@ TEST_F(PollCycleTest, ReportsACgroupThatCameAndEndedWhileTheCpuWasGivenNoTargets
 
 TEST_F(PollCycleTest, LacksNothingOfSuchACgroupWhereItsGroupIsNotCounted) {
   plan_->cgroup.groups[0].pmu = "other";
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   cycle.set_missed_targets(true);
 
   (void)run(cycle, targets({{2, "/b", nullptr}}, {{0, 1}, {{"other", {1}}}, {}}));
@@ -185,7 +186,7 @@ TEST_F(PollCycleTest, LacksNothingOfSuchACgroupWhereItsGroupIsNotCounted) {
 }
 
 TEST_F(PollCycleTest, ReportsWhichCgroupsLackedADescriptor) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("cpu0 /a context-switches", EMFILE);
   kernel_.refuse("cpu0 /b context-switches", EACCES);
 
@@ -196,7 +197,7 @@ TEST_F(PollCycleTest, ReportsWhichCgroupsLackedADescriptor) {
 
 TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{2}, milliseconds{2}, {8}));
@@ -212,7 +213,7 @@ TEST_F(PollCycleTest, ASeriesThatTakesTheSlotOfOneThatHasEndedStartsAtZero) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   const auto c = make_cgroup("/c");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {1}));
   kernel_.answer("cpu0 /b context-switches", counts(milliseconds{1}, milliseconds{1}, {2}));
   kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
@@ -227,7 +228,7 @@ TEST_F(PollCycleTest, ASeriesThatTakesTheSlotOfOneThatHasEndedStartsAtZero) {
 
 TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
 
@@ -241,7 +242,7 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 }
 
 TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 0}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
@@ -255,7 +256,7 @@ TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
 
 TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
   kernel_.refuse("cpu0 instructions", EMFILE);
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   std::vector<int> polls_with_a_try;
   for (int poll = 1; poll <= 20; ++poll) {
@@ -268,7 +269,7 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
 
 TEST_F(PollCycleTest, ChecksDoNotShortenTheRestOfARefusedGroup) {
   kernel_.refuse("cpu0 instructions", EMFILE);
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const auto nothing_new = targets({});
   const EventModels models{*plan_};
 
@@ -287,7 +288,7 @@ TEST_F(PollCycleTest, ChecksDoNotShortenTheRestOfARefusedGroup) {
 
 TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   kernel_.refuse("instructions", EMFILE);
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -299,7 +300,7 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
   const auto a = make_cgroup("/a");
   tree_.remove("a");
   kernel_.refuse("context-switches", ENOENT);
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({{1, "/a", a}}));
 
@@ -308,7 +309,7 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
 }
 
 TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles",
@@ -323,7 +324,7 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
 }
 
 TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndReopened) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});
@@ -337,13 +338,13 @@ TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndReopened) {
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_TRUE(report.failures.contains({"absence of a CPU", 0}));
-  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[1].value, 13U);
   EXPECT_EQ(totals.times().unmeasured, milliseconds{600});  // what happened since is in no count
 }
 
 TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});
   kernel_.answer("cpu0 dummy", counts(milliseconds{981}, milliseconds{981}, {}));
@@ -353,7 +354,7 @@ TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
 }
 
 TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   for (int second = 0; second < 3; ++second) {
     kernel_.pass(milliseconds{850});
@@ -368,7 +369,7 @@ TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence)
 }
 
 TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 dummy", counts(milliseconds{1}, milliseconds{1}, {}));
@@ -383,7 +384,7 @@ TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
 }
 
 TEST_F(PollCycleTest, ACgroupMayHaveRunWhileItsCpuWasAway) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
@@ -398,7 +399,7 @@ TEST_F(PollCycleTest, ACgroupMayHaveRunWhileItsCpuWasAway) {
 
 TEST_F(PollCycleTest, ACpuThatIsBackMayHaveRunSinceItWasLastKnownToBeOffline) {
   plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   (void)run(cycle, targets({{1, "/a", a}}));
   for (int poll = 0; poll < 3; ++poll) {
@@ -416,7 +417,7 @@ TEST_F(PollCycleTest, ACpuThatIsBackMayHaveRunSinceItWasLastKnownToBeOffline) {
 
 TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {
   plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.deactivate_contexts(0);
 
   (void)run(cycle, targets({}));
@@ -427,7 +428,7 @@ TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpe
 }
 
 TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});  // and the group says what it had said
@@ -443,7 +444,7 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
             "happens once; otherwise stop other programs that count cgroups, such as cAdvisor "
             "with perf events");
   EXPECT_EQ(report.groups_opened, 1U);
-  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 107U);
   EXPECT_EQ(totals.times().unmeasured, milliseconds{1000});
   EXPECT_EQ(totals.times().enabled, milliseconds{1505});
@@ -451,7 +452,7 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
 
 TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
   kernel_.pass(milliseconds{1000});
@@ -460,7 +461,7 @@ TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
 }
 
 TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles",
@@ -468,7 +469,7 @@ TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOther
 
   const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
 
-  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 150U);
   EXPECT_EQ(totals[1].value, 10U);
   EXPECT_EQ(totals.times().enabled, milliseconds{2});
@@ -478,7 +479,7 @@ TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOther
 }
 
 TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderKeepsItsCount) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.answer(
@@ -487,14 +488,14 @@ TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderKeepsItsCount) {
 
   const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
 
-  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 150U);
   EXPECT_EQ(totals[1].value, 10U);
   EXPECT_TRUE(report.failures.contains({"last counts of core", 0}));
 }
 
 TEST_F(PollCycleTest, ACpuThatStaysIsNotReopened) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
 
   EXPECT_FALSE(cycle.cpu_was_offline());
@@ -503,7 +504,7 @@ TEST_F(PollCycleTest, ACpuThatStaysIsNotReopened) {
 
 TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
   plan_->cpu.groups[0].mode.pinned = true;
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
 
   const PollReport report = run(cycle, targets({}));
@@ -517,7 +518,7 @@ TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   kernel_.refuse("context-switches", EMFILE);
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
 
@@ -530,7 +531,7 @@ TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
 }
 
 TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1000}, milliseconds{985}, {420}));
 
@@ -570,13 +571,13 @@ class PollCycleWithWitnessesTest : public PollCycleTest {
     kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
   }
 
-  TotalsOfTarget totals(const PollCycle& cycle, std::size_t group) {
+  test::CountedTotals totals(const test::CountedCycle& cycle, std::size_t group) {
     return cycle.cpu_groups()[group].totals();
   }
 };
 
 TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/250, /*instructions=*/500);
 
   (void)run(cycle, targets({}));
@@ -588,7 +589,7 @@ TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   std::uint64_t all = 0, sampled = 0, instructions = 0;
   for (int second = 1; second <= 200; ++second) {  // 2 for each reference event, whatever the time
@@ -606,7 +607,7 @@ TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTime) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 branches", counts(milliseconds{1000}, milliseconds{100},
                                          {300, kSecond / 4}));  // a quarter of the second
 
@@ -620,7 +621,7 @@ TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTim
 TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
   plan_->cpu.groups.push_back(plan_->cpu.groups[2]);
   plan_->cpu.groups.back().events[0] = test::counter("branch-misses");
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   const auto poll = [&](int second, milliseconds running, milliseconds clock) {
     const milliseconds now{1000 * second};
@@ -648,7 +649,7 @@ TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOthe
 }
 
 TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const auto pinned_at = [&](int second, const Answer& answer) {
     const milliseconds now{1000 * second};
     kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
@@ -660,12 +661,12 @@ TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasu
 
   const PollReport report = pinned_at(2, off_pmu);  // for how much of this second is not known yet
   (void)pinned_at(4, off_pmu);
-  const TotalsOfTarget pinned = totals(cycle, 3);
-  EXPECT_EQ(pinned.times().unmeasured, milliseconds{2000});
+  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{2000});
   EXPECT_EQ(report.errors.at("pinned").pinned_errors, 1U);
 
   // Back for half a second; of second 2 it had been on the PMU for 300 ms.
   (void)pinned_at(5, counts(milliseconds{1800}, milliseconds{1800}, {1260}));
+  const test::CountedTotals pinned = totals(cycle, 3);
   EXPECT_EQ(pinned.times().enabled, milliseconds{5000});
   EXPECT_EQ(pinned.times().running, milliseconds{1800});
   EXPECT_EQ(pinned.times().unmeasured, milliseconds{3200});
@@ -690,10 +691,10 @@ class PinnedInACgroupTest : public PollCycleTest {
     kernel_.answer("cpu0 /a cycles", pinned);
     (void)run(*cycle_, targets({{1, "/a", is_there ? a_ : nullptr}}));
   }
-  TotalsOfTarget pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
+  test::CountedTotals pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
 
   const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
   const Answer lost_{Answer::Kind::kEof, 1700ms, 1700ms, {1700, 17}};
 };
 
@@ -734,7 +735,7 @@ TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWa
 }
 
 TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cpu-clock", counts(milliseconds{5000}, milliseconds{5000}, {}));
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
   (void)run(cycle, targets({}));
@@ -747,7 +748,7 @@ TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMisses
 
 TEST_F(PollCycleWithWitnessesTest,
        APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   milliseconds on_pmu{};
   for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
     const milliseconds now{1000 * second};
@@ -765,7 +766,7 @@ TEST_F(PollCycleWithWitnessesTest,
 }
 
 TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackDisclosesNothingOfTheTimeItWasAway) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
   kernel_.answer("cpu0 cycles", off_pmu);
   kernel_.answer("cpu0 cpu-clock", {Answer::Kind::kError, {}, {}, {}, EIO});
@@ -782,7 +783,7 @@ TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackDisclosesNothingOfTheTimeI
 TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutAuxiliaryCountersThatTheKernelRefuses) {
   kernel_.refuse("ref-cycles", EACCES);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 instructions", counts(milliseconds{1000}, milliseconds{500}, {500}));
   kernel_.answer("cpu0 cpu-clock", counts(milliseconds{1000}, milliseconds{1000}, {kSecond}));
 
@@ -798,7 +799,7 @@ TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatMeetsTheEndOfItsCpuIsNo
   kernel_.refuse("instructions", ENODEV);
   kernel_.refuse("cpu-clock", ENODEV);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -808,7 +809,7 @@ TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatMeetsTheEndOfItsCpuIsNo
 TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatLacksADescriptorIsTriedAgainWithItsGroup) {
   kernel_.refuse("ref-cycles", EMFILE);
   plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   ASSERT_TRUE(cycle.cpu_groups()[1].has_failed());
   kernel_.refuse("ref-cycles", 0);
@@ -820,7 +821,7 @@ TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatLacksADescriptorIsTried
 }
 
 TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
   (void)run(cycle, targets({}));
   ASSERT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{0});
@@ -832,7 +833,7 @@ TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIs
 }
 
 TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/0, /*instructions=*/10);  // activity, and none in the windows
 
   (void)run(cycle, targets({}));
@@ -841,7 +842,7 @@ TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, AuxiliaryCountersAreOpenedAndNotCountedAsEvents) {
-  PollCycle cycle{source(0), plan_, 0};
+  test::CountedCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -852,7 +853,7 @@ TEST_F(PollCycleWithWitnessesTest, AuxiliaryCountersAreOpenedAndNotCountedAsEven
 TEST_F(PollCycleWithWitnessesTest,
        OpensPinnedGroupsFirstOthersInAnotherOrderOnEachCpuAndSoftwareLast) {
   const auto order_on = [this](int cpu) {
-    PollCycle cycle{source(cpu), plan_, cpu};
+    test::CountedCycle cycle{source(cpu), plan_, cpu};
     const std::size_t before = kernel_.opened_groups().size();
     (void)run(cycle, targets({}, {{cpu}, {}, {}}));
     const std::vector<std::string> opened = kernel_.opened_groups();
@@ -894,8 +895,8 @@ class PollCycleOfAPmuTest : public PollCycleTest {
     return groups;
   }
 
-  PollCycle cpu0_{source(0), memory_plan(), 0};
-  PollCycle cpu4_{source(4), memory_plan(), 4};
+  test::CountedCycle cpu0_{source(0), memory_plan(), 0};
+  test::CountedCycle cpu4_{source(4), memory_plan(), 4};
 };
 
 TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
@@ -945,7 +946,7 @@ TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
 TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
   plan_->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
   const auto a = make_cgroup("/a");
-  PollCycle cpu0{source(0), plan_, 0};
+  test::CountedCycle cpu0{source(0), plan_, 0};
   const auto with_cgroup = [&](int cpu) {
     return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
   };
@@ -986,7 +987,7 @@ class PollCycleChangeTest : public PollCycleTest {
   }
 
   std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleChangeTest, GroupsOfBothPlansStayOpenAndGoOn) {
@@ -1093,11 +1094,9 @@ class PollCyclePauseTest : public PollCycleTest {
     kernel_.pass(1s);
     return run(*cycle_, targets({}));
   }
-  const GroupTimes& times(std::size_t group) {
-    return cycle_->groups_of_cpu()[group].totals().times(0);
-  }
+  GroupTimes times(std::size_t group) { return cycle_->cpu_groups()[group].totals().times(); }
 
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCyclePauseTest, StopsHardwareEventsAndNoOthers) {
@@ -1173,11 +1172,11 @@ TEST_F(PollCyclePauseTest, TheTimeOfACgroupThatIsOpenedMeanwhileIsUnmeasured) {
 
   (void)run(*cycle_, targets({{1, "/a", nullptr}}));  // it was brief
 
-  const TargetGroups& core = cycle_->groups_of_cgroups()[1];
-  EXPECT_EQ(core.totals().times(0).enabled, 300ms);
-  EXPECT_EQ(core.totals().times(0).running, 0ms);
-  EXPECT_EQ(core.totals().times(0).unmeasured, 300ms);
-  EXPECT_FALSE(core.totals().counted(0));
+  const test::CountedTotals core = cycle_->cgroup_groups(0)[1].totals();
+  EXPECT_EQ(core.times().enabled, 300ms);
+  EXPECT_EQ(core.times().running, 0ms);
+  EXPECT_EQ(core.times().unmeasured, 300ms);
+  EXPECT_FALSE(core.counted());
 }
 
 TEST_F(PollCyclePauseTest, APinnedGroupWithoutItsPlaceIsNoErrorInIt) {
@@ -1218,11 +1217,11 @@ class PollCycleAddedGroupTest : public PollCycleTest {
     (void)cycle_->change(plan_);
     targets_ = targets({{1, "/a", cgroup_}});
   }
-  const GroupTimes& times() { return cycle_->groups_of_cgroups()[1].totals().times(0); }
+  GroupTimes times() { return cycle_->cgroup_groups(0)[1].totals().times(); }
 
   std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
   std::shared_ptr<const TargetSet> targets_;
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
@@ -1291,13 +1290,11 @@ class PollCycleDutyTest : public PollCycleTest {
     }
     return with;
   }
-  const GroupTimes& times(std::size_t group) {
-    return cycle_->groups_of_cpu()[group].totals().times(0);
-  }
+  GroupTimes times(std::size_t group) { return cycle_->cpu_groups()[group].totals().times(); }
 
   std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
   std::shared_ptr<const TargetSet> targets_;
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleDutyTest, CountsForItsPartOfTheTimeAtAllTargets) {

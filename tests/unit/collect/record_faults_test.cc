@@ -21,6 +21,7 @@
 
 #include "collect/poll_cycle.h"
 #include "collect/records/record_source.h"
+#include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
@@ -314,7 +315,7 @@ class RecordedCpu {
   }
   std::uint64_t total_of_cpu() { return cycle_->cpu_groups()[0].totals()[0].value; }
   GroupTimes times(std::size_t target) { return cycle_->cgroup_groups(target)[0].totals().times(); }
-  bool has_evidence() { return cycle_->groups_of_cgroups()[0].totals().is_estimated(); }
+  bool has_evidence() { return cycle_->is_estimated(0); }
   static constexpr std::size_t kRootAt = 0, kBusyAt = 1, kQuietAt = 2;
 
   test::TempTree tree_;
@@ -414,7 +415,7 @@ class RecordedCpu {
   std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>();
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
   std::map<std::size_t, std::array<std::uint64_t, 3>> highest_;  ///< by target
 
   struct Ring {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "collect/poll_cycle.h"
+#include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
@@ -195,7 +196,7 @@ class RecordSourceTest : public testing::Test {
   bool is_checked_ = false;
   SwitchRecording::Moves tracepoint_;
   std::uint64_t layout_ = 0;  ///< TargetSet::layout
-  std::optional<PollCycle> cycle_;
+  std::optional<test::CountedCycle> cycle_;
   PollFeedback feedback_;  ///< of the last poll
 
   std::optional<ScriptedRing> ring_;
@@ -267,7 +268,7 @@ TEST_F(RecordSourceTest, AGroupThatAnotherPlanDoesNotHaveWritesNoMoreRecords) {
 /// The probe belongs to the file that existed when it was opened.
 TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
   plan_->cgroup = test::scope_plan(
-      {{"probe", {"page-faults"}}, {"software", {"context-switches", "page-faults"}}});
+      {{"probe", {"major-faults"}}, {"software", {"context-switches", "page-faults"}}});
   plan_->cgroup.groups[0].events[0].attributes.probe = "/usr/bin/app";
   make_cycle();
   target("/a", make_cgroup("/a", kA));

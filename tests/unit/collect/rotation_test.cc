@@ -10,6 +10,7 @@
 
 #include "collect/descriptor_source.h"
 #include "collect/poll_cycle.h"
+#include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -43,7 +44,7 @@ class RotationTest : public testing::Test {
     set.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
     set.cgroups = {{1, "/web", cgroup}};
     targets_ = std::make_shared<const TargetSet>(set);
-    cycle_ = std::make_unique<PollCycle>(std::make_unique<DescriptorSource>(kernel_, 0), plan_, 0);
+    cycle_ = std::make_unique<test::CountedCycle>(std::make_unique<DescriptorSource>(kernel_, 0), plan_, 0);
     models_ = std::make_unique<EventModels>(*plan_);
   }
 
@@ -97,7 +98,7 @@ class RotationTest : public testing::Test {
     targets_ = std::make_shared<const TargetSet>(*targets_);  // another layout
   }
 
-  TotalsOfTarget totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
+  test::CountedTotals totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
 
   struct Group {
     std::string event;
@@ -112,7 +113,7 @@ class RotationTest : public testing::Test {
   test::ScriptedKernel kernel_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   std::shared_ptr<const TargetSet> targets_;
-  std::unique_ptr<PollCycle> cycle_;
+  std::unique_ptr<test::CountedCycle> cycle_;
   std::unique_ptr<EventModels> models_;
 };
 

@@ -72,24 +72,27 @@ class SnapshotTest : public testing::Test {
     targets->cpus = cpus_;
     targets->cgroups = cgroups_;
     const EventModels models{*plan_};
+    if (!ledger_) ledger_.emplace(plan_);
+    ledger_->follow(targets);
+    std::vector<PollCycle*> parts;
     for (const auto& cycle : cycles_) {
-      CpuTotals& totals = totals_.try_emplace(cycle->cpu(), plan_, cycle->cpu()).first->second;
+      ledger_->add_cpu(cycle->cpu());
       if (late_.contains(cycle->cpu())) {
         missing_.insert(cycle->cpu());
         continue;
       }
       cycle->set_missed_targets(missing_.erase(cycle->cpu()) > 0);
       (void)cycle->run(targets, models);
-      totals.copy(*cycle, *targets);
+      parts.push_back(cycle.get());
     }
-    std::vector<const CpuTotals*> parts;
-    for (const auto& [cpu, totals] : totals_) parts.push_back(&totals);
-    return join(plan_, targets, models, parts);
+    Joining joining{*ledger_, parts};
+    (void)joining.work();
+    return joining.take(models);
   }
 
   void forget_polls() {
     cycles_.clear();
-    totals_.clear();
+    ledger_.reset();
   }
 
   test::TempTree tree_;
@@ -97,7 +100,7 @@ class SnapshotTest : public testing::Test {
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();  // filled before set_cpus
   std::shared_ptr<const MachineCpus> cpus_;
   std::vector<std::unique_ptr<PollCycle>> cycles_;
-  std::map<int, CpuTotals> totals_;
+  std::optional<Ledger> ledger_;
   std::set<int> late_;     ///< CPUs whose part does not come in
   std::set<int> missing_;  ///< those that were late in the last poll
   std::vector<CgroupTarget> cgroups_;
@@ -125,11 +128,11 @@ TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromT
 
   cgroups_[0].is_idle = true;
   EXPECT_EQ(published_switches(), 5U);
-  for (const auto& cycle : cycles_) EXPECT_FALSE(cycle->cgroup_groups(0)[0].is_open());
+  for (const auto& cycle : cycles_) EXPECT_FALSE(cycle->groups_of_cgroups()[0].is_open(0));
 
   kernel_.answer("cpu0 /a context-switches", counts({3}));
   cgroups_[0].is_idle = false;
-  cgroups_[0].passed_over = {7ms};
+  ledger_->add_passed_over(0, 7ms);
   const Snapshot snapshot = poll();
   EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 8U);
   const GroupTimes& times = snapshot.cgroup[0].rows[0].times;
@@ -150,7 +153,7 @@ TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnF
   kernel_.answer("cpu0 /a context-switches", counts({3}));
   cgroups_[0].cgroup = cgroup;
   cgroups_[0].is_published = true;
-  cgroups_[0].passed_over = {7ms};
+  ledger_->add_passed_over(0, 7ms);
   const Snapshot again = poll();
   EXPECT_EQ(published(plan_->cgroup.columns[0], again.cgroup, 0), 8U);
   EXPECT_EQ(again.cgroup[0].rows[0].times.unmeasured, 7ms);
@@ -402,7 +405,7 @@ TEST_F(SnapshotTest, DistinguishesCoresOfOneNumberInTwoPackages) {
   const HostRows& rows = snapshot.rows_of(Aggregation::kCore);
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[2].place, (host::CpuPlace{.core = 0, .die = 0, .package = 1}));
-  EXPECT_EQ(rows[2].parts, (std::vector<std::size_t>{2, 6}));
+  EXPECT_EQ(rows[2].cpus, (std::vector{2, 6}));
 }
 
 TEST_F(SnapshotTest, HasRowsOfThoseAggregationsThatAGroupHas) {

@@ -157,21 +157,12 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
   EXPECT_EQ(idle->idle, 1U);
   EXPECT_FALSE(idle->has_layout_of(*last_busy));
   EXPECT_TRUE(busy->cgroups[0].is_counted());
-  using Times = std::vector<std::chrono::nanoseconds>;
-  EXPECT_EQ(busy->cgroups[0].passed_over, Times{milliseconds{30}});
-  EXPECT_EQ(busy->cgroups[1].passed_over, Times{});
-  EXPECT_EQ(update(seconds{62})->cgroups[0].passed_over, Times{milliseconds{30}});
-
-  auto plan = std::make_shared<CountingPlan>(*plan_);
-  plan->cgroup =
-      test::scope_plan({{"new", {"cpu-migrations"}}, {"software", {"context-switches"}}});
-  targets.change({.plan = plan,
-                  .selection = selection(),
-                  .describer = cgroup::Describer{},
-                  .linger = seconds{60},
-                  .idle = {.close_after = seconds{60}},
-                  .budget = {}});
-  EXPECT_EQ(update(seconds{63})->cgroups[0].passed_over, (Times{{}, milliseconds{30}}));
+  const std::vector<TargetTracker::PassedOver> passed_over = targets.take_passed_over();
+  ASSERT_EQ(passed_over.size(), 1U);
+  EXPECT_EQ(passed_over[0].slot, 0U);
+  EXPECT_EQ(passed_over[0].time, milliseconds{30});
+  (void)update(seconds{62});
+  EXPECT_TRUE(targets.take_passed_over().empty());
 }
 
 TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAnew) {
@@ -258,7 +249,10 @@ TEST_P(UncountedTest, ACgroupThatExistsIsPublishedUpToItsLastReadingAndItsCpuTim
   EXPECT_NE(b(again).cgroup, nullptr);
   EXPECT_TRUE(b(again).is_published);
   EXPECT_EQ(b(again).series, b(before).series);
-  EXPECT_EQ(b(again).passed_over, (std::vector<std::chrono::nanoseconds>{milliseconds{30}}));
+  const std::vector<TargetTracker::PassedOver> passed_over = targets.take_passed_over();
+  ASSERT_EQ(passed_over.size(), 1U);
+  EXPECT_EQ(passed_over[0].slot, 1U);
+  EXPECT_EQ(passed_over[0].time, milliseconds{30});
   EXPECT_EQ(again->unpublished, 0U);
 }
 
@@ -308,7 +302,7 @@ TEST_F(TargetTrackerTest, OneThatWasRemovedWhileItWasNotCountedBeginsWithoutTheT
   ASSERT_EQ(again->cgroups.size(), 1U);
   EXPECT_TRUE(again->cgroups[0].is_published);
   EXPECT_EQ(again->cgroups[0].series, before->cgroups[0].series);
-  EXPECT_TRUE(again->cgroups[0].passed_over.empty());
+  EXPECT_TRUE(targets.take_passed_over().empty());
 }
 
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {

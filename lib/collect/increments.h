@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collect/group_state.h"
+#include "collect/totals.h"
+
+namespace pex::collect {
+
+/// Slots of targets, from `first` up to `end`.
+struct SlotRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+/// What one group has counted at its targets on one CPU, and how its state there has changed, since
+/// the ledger took it. Flat, in the order in which it was counted. Most groups have the PMU all the
+/// time: of these, only the time and the counts are kept.
+class Increments {
+ public:
+  explicit Increments(std::size_t events) : events_(events) {}
+
+  /// It had the PMU all the time.
+  void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
+                 std::span<const std::uint64_t> counts) {
+    exact_.add(slot);
+    exact_values_.push_back(static_cast<std::uint64_t>(enabled.count()));
+    exact_values_.insert(exact_values_.end(), counts.begin(), counts.end());
+  }
+  void add(std::size_t slot, const estimate::GroupIncrement& group,
+           std::span<const estimate::EventIncrement> events) {
+    estimated_.add(slot);
+    times_.push_back(times_of(group));
+    for (const estimate::EventIncrement& event : events) totals_.push_back(total_of(event));
+  }
+  /// Time in which nothing was counted.
+  void add_times(std::size_t slot, const GroupTimes& times) {
+    estimated_.add(slot);
+    times_.push_back(times);
+    totals_.resize(totals_.size() + events_);
+  }
+  void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
+    changed_.add(slot);
+    states_.push_back({before, now});
+  }
+
+  std::size_t size() const {
+    return exact_.slots.size() + estimated_.slots.size() + changed_.slots.size();
+  }
+  /// Not all of it was counted all the time.
+  bool is_estimated() const { return !estimated_.slots.empty(); }
+  /// Keeps the memory, as the next poll takes about as much.
+  void clear() {
+    for (Slots* slots : {&exact_, &estimated_, &changed_}) slots->clear();
+    exact_values_.clear();
+    times_.clear();
+    totals_.clear();
+    states_.clear();
+  }
+
+  /// Calls for each element in `range`, in order,
+  ///   sink.add_exact(slot, enabled, counts), sink.add(slot, times, totals) or
+  ///   sink.change_state(slot, before, now).
+  template <typename Sink>
+  void for_each(SlotRange range, Sink&& sink) const {
+    exact_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      const std::span values = std::span(exact_values_).subspan(i * (events_ + 1), events_ + 1);
+      sink.add_exact(slot, std::chrono::nanoseconds{values.front()}, values.subspan(1));
+    });
+    estimated_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      sink.add(slot, times_[i], std::span(totals_).subspan(i * events_, events_));
+    });
+    changed_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      sink.change_state(slot, states_[i].before, states_[i].now);
+    });
+  }
+
+ private:
+  /// They rise, except in a poll in which counters are opened or closed.
+  struct Slots {
+    std::vector<std::uint32_t> slots;
+    bool rise = true;
+
+    void clear() {
+      slots.clear();
+      rise = true;
+    }
+    void add(std::size_t slot) {
+      rise = rise && (slots.empty() || slots.back() <= slot);
+      slots.push_back(static_cast<std::uint32_t>(slot));
+    }
+    template <typename Step>
+    void for_each(SlotRange range, Step step) const {
+      const auto first =
+          rise ? std::lower_bound(slots.begin(), slots.end(), range.first) : slots.begin();
+      for (auto slot = first; slot != slots.end(); ++slot) {
+        if (*slot >= range.first && *slot < range.end) {
+          step(*slot, static_cast<std::size_t>(slot - slots.begin()));
+        } else if (rise) {
+          return;
+        }
+      }
+    }
+  };
+  struct StateChange {
+    GroupState before;
+    GroupState now;
+  };
+
+  std::size_t events_;
+  Slots exact_;
+  std::vector<std::uint64_t> exact_values_;  ///< of each the time in ns, and the counts
+  Slots estimated_;
+  std::vector<GroupTimes> times_;
+  std::vector<EventTotal> totals_;  ///< [i * events + event]
+  Slots changed_;
+  std::vector<StateChange> states_;
+};
+
+}  // namespace pex::collect
