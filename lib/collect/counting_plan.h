@@ -54,6 +54,8 @@ struct GroupPlan {
   std::size_t auxiliary_events = 0;  ///< the last of its events only serve to estimate others
   bool is_published = true;          ///< false: it only serves to estimate other groups
   bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
+  bool needs_its_leader = false;  ///< the kernel refuses some of its events behind another leader
+                                  ///< than its first event (events/required_leader.h)
   std::chrono::nanoseconds mux_interval =
       std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
   /// Of a group that shares the PMU: it leaves it to other programs for the rest of the time.
@@ -118,8 +120,8 @@ struct SumPlan {
   bool operator==(const SumPlan&) const = default;
 };
 
-/// What is counted. Within a scope no two columns are the same series. Before it is used, each group
-/// has an id (continue_plan()).
+/// What is counted. Within a scope no two columns are the same series. Before it is used, each
+/// group has an id (continue_plan()).
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU

@@ -125,9 +125,11 @@ std::vector<Error> split_warnings(const Part& part, const Pieces& pieces) {
   return warnings;
 }
 
-/// Whether the group can lose the PMU, and for how long at a time.
+/// Whether the group can lose the PMU, and for how long at a time; and what its PMU requires.
 void set_pmu(collect::GroupPlan& planned, const events::PmuCatalogue& pmus) {
   for (const perf::CounterSpec& event : planned.events) {
+    const bool is_led = events::required_leader(pmus, event.attributes).has_value();
+    planned.needs_its_leader = planned.needs_its_leader || is_led;
     if (pmus.always_counts(event.attributes.type)) continue;
     planned.shares_pmu = true;
     const events::Pmu* pmu =

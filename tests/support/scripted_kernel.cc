@@ -280,6 +280,14 @@ Result<> ScriptedKernel::disable_group(int leader_fd) {
 
 Result<perf::OpenCounter> ScriptedKernel::open_event(perf::EventAttr& attr,
                                                      const perf::EventTarget& target) {
+  const bool is_behind = target.group_fd >= 0 && opened_events.number_of(target.group_fd);
+  if (is_behind && is_share_of_slots({.type = attr.type, .config = attr.config})) {
+    const ScriptedEvents::Event& leader =
+        opened_events.at(*opened_events.number_of(target.group_fd));
+    if (leader.attr.type != PERF_TYPE_RAW || leader.attr.config != kSlots) {
+      return Error{EINVAL, "open an event", {}};
+    }
+  }
   Result<perf::OpenCounter> event = opened_events.open(attr, target);
   const std::lock_guard lock{mutex_};
   const bool runs = (attr.flags & perf::attr_flag(perf::AttrFlag::kDisabled)) == 0;

@@ -45,7 +45,9 @@ std::size_t share_of(std::size_t cost, std::size_t cpus, std::size_t online) {
 
 }  // namespace
 
-bool can_be_recorded(const GroupPlan& group) { return !group.mode.pinned && !group.mode.exclusive; }
+bool can_be_recorded(const GroupPlan& group) {
+  return !group.mode.pinned && !group.mode.exclusive && !group.needs_its_leader;
+}
 
 /// Of the same name, as another group may have another duty cycle.
 bool has_counts_of(const GroupPlan& recorded, const GroupPlan& group) {

@@ -8,7 +8,8 @@
 
 namespace pex::collect {
 
-/// Pinned and exclusive groups take a descriptor for each cgroup, also where others are recorded.
+/// Pinned and exclusive groups take a descriptor for each cgroup, also where others are recorded,
+/// and so do those that need their own leader: a recorded group is led by the switches.
 bool can_be_recorded(const GroupPlan& group);
 
 /// Whether a record of `recorded`, a group of scope cgroup, has the counts of `group`: it is the

@@ -1280,6 +1280,23 @@ TEST_F(RecordSourceTest, APinnedGroupIsCountedByDescriptors) {
   EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
 }
 
+/// A recorded group is led by the switches, and the kernel opens shares of slots only behind slots.
+TEST_F(RecordSourceTest, AGroupThatNeedsItsOwnLeaderIsCountedByDescriptorsAndOthersAreRecorded) {
+  plan_->cgroup.groups.push_back(
+      test::scope_plan({{"topdown", {"r400", "r8000"}}}).groups[0]);
+  plan_->cgroup.groups[1].needs_its_leader = true;
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+
+  const PollReport report = poll();
+
+  EXPECT_THAT(report.refusals, IsEmpty());
+  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a type4:0x400"));
+  turn(kA, 0, 9);
+  poll();
+  EXPECT_EQ(total(0, 1), 9U) << "the other group, by records";
+}
+
 TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
   make_cycle();
   EXPECT_EQ(cycle_->descriptor(), -1);

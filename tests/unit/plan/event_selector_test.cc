@@ -651,6 +651,7 @@ TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
   EXPECT_THAT(errors_of(plan), IsEmpty());
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
+  EXPECT_TRUE(plan.counting.cpu.groups.front().needs_its_leader);
 }
 
 TEST(EventSelectorTest, ReportsWhereSlotsAreMissing) {
