@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/aggregation.h"
+#include "base/cgroup_evidence.h"
 #include "base/duty_cycle.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
@@ -88,13 +89,6 @@ struct ScopePlan {
 
   bool empty() const { return groups.empty(); }
   bool operator==(const ScopePlan&) const = default;
-};
-
-/// Which rows of cgroups have evidence: times, and what was observed. CPUs always have it.
-enum class CgroupEvidence {
-  kEach,  ///< each cgroup, and the sums
-  kSum,   ///< the sums alone
-  kNone,
 };
 
 /// How much evidence is published, as it takes many series.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aggregation.h"
+#include "base/cgroup_evidence.h"
 #include "base/duty_cycle.h"
 #include "base/unit.h"
 #include "yaml/position.h"
@@ -238,16 +239,9 @@ struct Kubernetes {
   bool operator==(const Kubernetes&) const = default;
 };
 
-/// Which cgroups have evidence: the times of groups, and what was observed.
-enum class EvidenceOfCgroups {
-  kEach,  ///< each cgroup, and the sums
-  kSum,   ///< the sums alone
-  kNone,
-};
-
 /// Additional series about the estimates; they multiply the number of series.
 struct Evidence {
-  EvidenceOfCgroups cgroups = EvidenceOfCgroups::kEach;
+  CgroupEvidence cgroups = CgroupEvidence::kEach;
   bool variance = false;   ///< perf_*_variance_total
   bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
 

@@ -39,11 +39,11 @@ constexpr yaml::Key<Collection> kCollectionKeys[] = {
 
 struct EvidenceEntry {
   std::string_view word;
-  EvidenceOfCgroups cgroups;
+  CgroupEvidence cgroups;
 };
-constexpr EvidenceEntry kEvidence[] = {{"each", EvidenceOfCgroups::kEach},
-                                       {"sum", EvidenceOfCgroups::kSum},
-                                       {"none", EvidenceOfCgroups::kNone}};
+constexpr EvidenceEntry kEvidence[] = {{"each", CgroupEvidence::kEach},
+                                       {"sum", CgroupEvidence::kSum},
+                                       {"none", CgroupEvidence::kNone}};
 constexpr yaml::Expected kEvidenceOfCgroups = {"each, sum or none", "write each, sum or none"};
 
 void read_evidence(const yaml::Value& value, Evidence& evidence) {

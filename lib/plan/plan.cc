@@ -102,26 +102,14 @@ std::vector<Error> waiting_pmus(const collect::CountingPlan& plan, const Machine
   return warnings;
 }
 
-collect::CgroupEvidence evidence_of_cgroups(config::EvidenceOfCgroups configured) {
-  switch (configured) {
-    case config::EvidenceOfCgroups::kEach:
-      break;
-    case config::EvidenceOfCgroups::kSum:
-      return collect::CgroupEvidence::kSum;
-    case config::EvidenceOfCgroups::kNone:
-      return collect::CgroupEvidence::kNone;
-  }
-  return collect::CgroupEvidence::kEach;
-}
-
 collect::CountingPlan counting_plan(const config::Config& config, const Machine& machine,
                                     const std::vector<PlannedGroup>& groups,
                                     const Reference& reference) {
   collect::CountingPlan counting;
   counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine);
   counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine);
-  counting.evidence = {config.evidence.variance, config.evidence.reference,
-                       evidence_of_cgroups(config.evidence.cgroups), config.openmetrics.created};
+  counting.evidence = {config.evidence.variance, config.evidence.reference, config.evidence.cgroups,
+                       config.openmetrics.created};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;
   counting.publishes_cgroups = config.cgroups.series == config::CgroupSeries::kEach;
   counting.cgroups_nest = config.cgroups.nesting == config::Nesting::kAll;

@@ -232,7 +232,7 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(sum.idle, 2min);
   EXPECT_EQ(sum.zero_for, 0s);
   EXPECT_EQ(loaded.config.cgroups.series, CgroupSeries::kNone);
-  EXPECT_EQ(loaded.config.evidence.cgroups, EvidenceOfCgroups::kSum);
+  EXPECT_EQ(loaded.config.evidence.cgroups, CgroupEvidence::kSum);
   EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
   EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
