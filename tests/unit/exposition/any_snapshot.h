@@ -78,7 +78,9 @@ inline collect::GroupTable any_table(const collect::GroupPlan& group, std::size_
 
 inline collect::Snapshot any_snapshot() {
   collect::Snapshot snapshot;
-  const collect::CountingPlan plan{any_scope(), any_scope(), {below(2) == 0, below(2) == 0}};
+  const auto of_cgroups = static_cast<CgroupEvidence>(below(3));
+  const collect::CountingPlan plan{
+      any_scope(), any_scope(), {below(2) == 0, below(2) == 0, of_cgroups, below(2) == 0}};
   const std::size_t cpus = below(4);
   for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
     snapshot.host_rows[0].push_back({{.cpu = static_cast<int>(cpu)}, {}});

@@ -726,11 +726,12 @@ TEST(RendererTest, WritesItsOwnMetricsWithoutASnapshot) {
 RC_GTEST_PROP(RendererTest, WritesAsManySamplesAsTheSnapshotHas, ()) {
   const collect::Snapshot snapshot = any_snapshot();
 
-  const std::string text = written(snapshot);
+  const std::string text =
+      written(snapshot, {Format::kOpenMetrics, {}, snapshot.plan->evidence.created});
 
-  const auto lines = std::count(text.begin(), text.end(), '\n');
-  const auto comments = occurrences(text, "# HELP ") + occurrences(text, "# TYPE ");
-  RC_ASSERT(static_cast<std::size_t>(lines) - comments == collect::count_series(snapshot));
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  const std::size_t comments = occurrences("\n" + text, "\n# ");
+  RC_ASSERT(lines - comments == collect::count_series(snapshot));
 }
 
 RC_GTEST_PROP(RendererTest, WritesNoSeriesTwice, ()) {
