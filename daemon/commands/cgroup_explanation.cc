@@ -49,7 +49,7 @@ CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::strin
     selected_.emplace(target.path, Line{"counted", labels_of(*target.description)});
   }
   const std::string reason =
-      collect::setting_of(targets.left_out_reason) + " leaves no room for it";
+      std::string(collect::bound_of(targets.left_out_reason).words) + " leaves no room for it";
   for (const std::string& path : left_out) selected_.emplace(path, Line{"left out", {}, reason});
 }
 

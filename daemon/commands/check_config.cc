@@ -152,7 +152,8 @@ void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree
   print_subject("cgroups", (are_all_known(*targets->found, report) ? "" : "at least ") +
                                number_of(matching, "cgroup") +
                                (matching == 1 ? " matches" : " match") + " now; room for " +
-                               number(room.cgroups) + " (" + collect::setting_of(room.bound) + ")");
+                               number(room.cgroups) + " (" +
+                               std::string(collect::bound_of(room.bound).words) + ")");
   for (const Error& fault : faults_of(*targets->found, report)) {
     std::cout << '\n' << printable(worded(fault)) << '\n';
   }

@@ -110,7 +110,8 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
   if (matching <= capacity.cgroups) return good("cgroups", what);
   return {State::kNote, "cgroups", what,
           number(matching - capacity.cgroups) + " of them are left out",
-          "raise " + collect::setting_of(capacity.bound) + ", or select fewer in cgroups.include"};
+          "raise " + std::string(collect::bound_of(capacity.bound).words) +
+              ", or select fewer in cgroups.include"};
 }
 
 /// "5 of 11 events"; an event counts once for every group that contains it.
@@ -211,7 +212,8 @@ Findings check_open_files(const CheckInputs& here) {
   const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need);
   const std::string room = what + ": room for " + number_of(capacity.cgroups, "cgroup");
   if (capacity.bound != "open_files") {
-    return {good(kSubject, room + " (bound: " + collect::setting_of(capacity.bound) + ")")};
+    return {good(kSubject,
+                 room + " (bound: " + std::string(collect::bound_of(capacity.bound).words) + ")")};
   }
   return {{State::kNote, kSubject, room,
            "fewer than the configuration allows; further cgroups are left out", kMoreFiles}};

@@ -243,22 +243,6 @@ Status::Use use_of(const StatusInputs& inputs) {
   return use;
 }
 
-/// The setting for each of collect::kCgroupBounds. Memory is the kernel's, and has none.
-struct BoundEntry {
-  std::string_view bound;
-  std::string_view setting;
-};
-constexpr BoundEntry kBounds[] = {{"max", "cgroups.max"},
-                                  {"max_open_events", "limits.max_open_events"},
-                                  {"max_series", "limits.max_series"},
-                                  {"open_files", "LimitNOFILE="}};
-
-std::string_view setting_of(std::string_view bound) {
-  const auto entry = std::find_if(std::begin(kBounds), std::end(kBounds),
-                                  [&](const BoundEntry& each) { return each.bound == bound; });
-  return entry == std::end(kBounds) ? "" : entry->setting;
-}
-
 Status::Uncounted uncounted_of(const cgroup::UncountedUse::Use& use,
                                const cgroup::Selection& selection) {
   Status::Uncounted uncounted{.rate = use.rate, .largest = {}};
@@ -286,7 +270,7 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets,
   cgroups.why_no_records = last.why_no_records;
   if (cgroups.left_out == 0) return cgroups;
   cgroups.left_out_by = targets.left_out_reason;
-  cgroups.left_out_setting = setting_of(targets.left_out_reason);
+  cgroups.left_out_setting = collect::bound_of(targets.left_out_reason).setting;
   cgroups.left_out_paths = targets.found->left_out_paths;
   return cgroups;
 }

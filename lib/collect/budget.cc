@@ -165,11 +165,11 @@ std::size_t series_room(const Budget& budget, const Need& need) {
 Capacity cgroup_capacity(const Budget& budget, const Need& need) {
   const std::size_t open_files = need.cgroup_files() == 0 ? 0 : budget.open_files();
   const Capacity bounds[] = {
-      {budget.max_cgroups, kCgroupBounds[0]},
-      {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1]},
-      {series_room(budget, need), kCgroupBounds[2]},
+      {budget.max_cgroups, kCgroupBounds[0].name},
+      {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1].name},
+      {series_room(budget, need), kCgroupBounds[2].name},
       {fits(open_files, reserved_files(open_files) + need.cpu_events, need.cgroup_files()),
-       kCgroupBounds[3]},
+       kCgroupBounds[3].name},
   };
   Capacity tightest =
       *std::min_element(std::begin(bounds), std::end(bounds),
@@ -178,10 +178,9 @@ Capacity cgroup_capacity(const Budget& budget, const Need& need) {
   return tightest;
 }
 
-std::string setting_of(std::string_view bound) {
-  if (bound == kCgroupBounds[0]) return "cgroups.max";
-  if (bound == "open_files") return "the limit of open files";
-  return bound == "memory" ? "the memory of the kernel" : "limits." + std::string(bound);
+CgroupBound bound_of(std::string_view name) {
+  const CgroupBound* const bound = lookup(kCgroupBounds, &CgroupBound::name, name);
+  return bound == nullptr ? CgroupBound{} : *bound;
 }
 
 std::string_view bound_met_by(int code) {
@@ -216,12 +215,13 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
        "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
       {"memory", "memory", 0, 0, 0, "free some"},
   };
+  static_assert(std::size(rows) == std::size(kCgroupBounds));
   const auto number = [](std::size_t n) { return std::to_string(n); };
   const Row& row = *lookup(rows, &Row::bound, capacity.bound);
   std::string text =
       "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
   const std::size_t needed = row.used + matching * row.each;
-  if (row.bound == kCgroupBounds[0]) {
+  if (row.bound == kCgroupBounds[0].name) {
     text += ": cgroups.max is " + number(row.allowed);
   } else if (needed > row.allowed && row.allowed > 0) {
     text += ": all take " + number(needed) + " " + row.what + ", and " + number(row.allowed) +

@@ -70,14 +70,24 @@ std::size_t client_files(std::size_t open_files);
 /// The same, and those for the files of the process itself.
 std::size_t reserved_files(std::size_t open_files);
 
-/// The names of the bounds on cgroups. The kernel's memory is only known when the kernel refuses a
-/// counter.
-inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
-                                                     "open_files", "memory"};
+/// A bound on cgroups.
+struct CgroupBound {
+  std::string_view name;
+  std::string_view words;    ///< in messages
+  std::string_view setting;  ///< what raises it; empty: nothing
+};
 
-/// The key of the configuration that raises one of kCgroupBounds, or what else limits it:
-/// "cgroups.max", "the limit of open files".
-std::string setting_of(std::string_view bound);
+/// The kernel's memory is only known when the kernel refuses a counter.
+inline constexpr CgroupBound kCgroupBounds[] = {
+    {"max", "cgroups.max", "cgroups.max"},
+    {"max_open_events", "limits.max_open_events", "limits.max_open_events"},
+    {"max_series", "limits.max_series", "limits.max_series"},
+    {"open_files", "the limit of open files", "LimitNOFILE="},
+    {"memory", "the memory of the kernel", ""},
+};
+
+/// By its name; empty for any other name.
+CgroupBound bound_of(std::string_view name);
 
 /// A counted cgroup that was displaced by one from a directory with less than its share. Like each
 /// of kCgroupBounds a `reason` of cgroups_left_out_total.
@@ -85,7 +95,7 @@ inline constexpr std::string_view kFairShare = "fair_share";
 
 struct Capacity {
   std::size_t cgroups = 0;
-  std::string_view bound;      ///< the tightest one of kCgroupBounds
+  std::string_view bound;      ///< the name of the tightest one
   std::size_t open_files = 0;  ///< the limit at that time; 0 when a cgroup takes none
 };
 

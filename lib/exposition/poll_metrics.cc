@@ -99,7 +99,8 @@ constexpr int kOpenErrors[] = {EACCES, EBUSY,  EINVAL, EMFILE, ENFILE, ENODEV,
 /// Every limit and errno is a series from the start, so that the first increase from 0 is visible.
 PollMetrics::PollMetrics() : durations_(empty_histogram()) {
   for (const int code : kOpenErrors) open_errors_[errno_name(code)] = 0;
-  for (const std::string_view bound : collect::kCgroupBounds) cgroups_left_out_[bound] = 0;
+  for (const collect::CgroupBound& bound : collect::kCgroupBounds)
+    cgroups_left_out_[bound.name] = 0;
   cgroups_left_out_[collect::kFairShare] = 0;
 }
 
