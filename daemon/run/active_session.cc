@@ -141,7 +141,7 @@ Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned
 }
 
 bool ActiveSession::lacks_hierarchy() const {
-  return !current_.hierarchy && !current_.plan.counting.cgroup.empty() &&
+  return !current_.basis.hierarchy && !current_.plan.counting.cgroup.empty() &&
          !current_.plan.cgroups.selection.include.empty();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "daemon/cli/words.h"
@@ -12,13 +11,10 @@
 namespace pex::daemon {
 namespace {
 
-bool publish_alike(const CountingSession& one, const CountingSession& other) {
-  const auto what = [](const CountingSession& counting) {
-    return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.config.cgroups.linger, counting.config.cgroups.close_after,
-                    counting.config.cgroups.open_after, counting.config.kubernetes);
-  };
-  return what(one) == what(other);
+/// Whether changes_of() both is the same: it follows from the configuration and the machine.
+bool are_alike(const CountingSession& one, const CountingSession& other) {
+  return one.config == other.config && one.plan.counting == other.plan.counting &&
+         one.plan.budget == other.plan.budget;
 }
 
 std::size_t count_published(const collect::ScopePlan& plan) {
@@ -43,7 +39,7 @@ GroupChanges count_changes(const CountingSession* in_force, const CountingSessio
   if (in_force == nullptr) return {.opened = count_published(plan)};
   const collect::CountingPlan& before = in_force->plan.counting;
   GroupChanges changes{0, count_published(plan), count_published(before)};
-  if (!count_same_targets(*in_force, next)) return changes;
+  if (in_force->basis != next.basis) return changes;
   changes.kept = count_kept(before.cpu, plan.cpu) + count_kept(before.cgroup, plan.cgroup);
   changes.opened -= changes.kept;
   changes.closed -= changes.kept;
@@ -51,16 +47,6 @@ GroupChanges count_changes(const CountingSession* in_force, const CountingSessio
 }
 
 }  // namespace
-
-bool count_same_targets(const CountingSession& one, const CountingSession& other) {
-  const auto what = [](const CountingSession& counting) {
-    const collect::CountingPlan& plan = counting.plan.counting;
-    return std::tuple(plan.left_out_cpus, plan.cgroup_per_cpu, plan.cgroup.empty(),
-                      counting.plan.budget.max_directories, counting.plan.budget.max_path_bytes,
-                      counting.config.cgroups.records_buffer, counting.hierarchy);
-  };
-  return what(one) == what(other);
-}
 
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel, const CountingSession* in_force) {
@@ -75,20 +61,20 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   for (const auto* warnings : {&planned.plan.warnings, &tree->warnings}) {
     for (const Error& warning : *warnings) counting.warnings.push_back(worded(warning));
   }
-  counting.hierarchy = std::move(tree->hierarchy);
+  counting.basis = plan::basis_of(planned, std::move(tree->hierarchy));
   counting.plan = planned.plan;
   counting.groups = count_changes(in_force, counting);
-  if (in_force != nullptr && count_same_targets(*in_force, counting)) {
-    const bool is_same = publish_alike(*in_force, counting) && counting.groups.opened == 0;
+  if (in_force != nullptr && in_force->basis == counting.basis) {
+    const bool is_same = are_alike(*in_force, counting) && counting.groups.opened == 0;
     if (!is_same) counting.changes = plan::changes_of(planned);
     return counting;
   }
   counting.records =
       std::make_shared<collect::RecordUse>(plan::min_cgroups_for_records(counting.config.cgroups));
-  collect::CounterSources sources =
-      plan::counter_sources(planned, roots, counting.hierarchy, kernel, counting.records);
+  collect::CounterSources sources = plan::counter_sources(counting.basis, counting.plan.counting,
+                                                          roots, kernel, counting.records);
   collect::TargetTracker tracker =
-      track_targets(planned, roots, counting.hierarchy, sources.cost, counting.records);
+      track_targets(planned, roots, counting.basis.hierarchy, sources.cost, counting.records);
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       std::move(sources), std::move(tracker),
       collect::Collector::Timeouts{.late = late_after(counting.interval())});

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/hierarchy.h"
 #include "collect/collector.h"
 #include "host/roots.h"
 #include "perf/perf_kernel.h"
@@ -35,8 +34,7 @@ struct CountingSession {
   config::Config config;
   bool is_loaded = true;  ///< the configuration, from its file; else it was in force before
   plan::Plan plan;
-  std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
-                                               ///< are counted
+  plan::CollectorBasis basis;         ///< of the collector
   std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
   std::shared_ptr<collect::RecordUse> records;  ///< of the collector
   std::unique_ptr<collect::Collector> collector;
@@ -47,13 +45,8 @@ struct CountingSession {
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
-/// Whether one may take over the collector of the other, with the counters that both have: both
-/// count the same CPUs, and cgroups of the same hierarchy in the same way. Events, groups, patterns
-/// of cgroups, and all that is only published, may differ, and the source too (cgroups.source).
-bool count_same_targets(const CountingSession& one, const CountingSession& other);
-
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails if the
-/// machine cannot be read; having no cgroups is a warning. If `in_force` counts the same targets,
+/// machine cannot be read; having no cgroups is a warning. If `in_force` has the same basis,
 /// the new session has no collector: it takes over that of `in_force` (take_over()), which opens
 /// and closes what differs at the next poll.
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,

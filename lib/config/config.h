@@ -31,6 +31,8 @@ struct EventEntry {
   std::optional<double> scale;      ///< units per count; 1e-18 to 1e18
   std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
   bool is_complete = true;  ///< false after an error in one of these: more keys may be missing
+
+  bool operator==(const EventEntry&) const = default;
 };
 
 /// How the counts of a multiplexed group are scaled, from the time it had the PMU to the time it
@@ -49,12 +51,16 @@ inline constexpr std::string_view kNohzFullCpus = "nohz_full";
 struct CpuEntry {
   std::string text;
   Position at;
+
+  bool operator==(const CpuEntry&) const = default;
 };
 
 /// The CPUs that are counted.
 struct Cpus {
   std::vector<CpuEntry> exclude = {};  ///< at most 64, each once
   Position at = {};
+
+  bool operator==(const Cpus&) const = default;
 };
 
 /// A number of online CPUs, inclusive.
@@ -106,6 +112,8 @@ struct Group {
   bool exclude_host = false;
   bool exclude_guest = false;
   Position at;
+
+  bool operator==(const Group&) const = default;
 };
 
 struct Collection {
@@ -275,6 +283,8 @@ struct Config {
   Evidence evidence;
   OpenMetrics openmetrics;
   Limits limits;
+
+  bool operator==(const Config&) const = default;
 };
 
 }  // namespace pex::config

@@ -124,10 +124,6 @@ namespace {
 /// the same. A switch costs no more by records, however few are counted (docs/cost.md).
 constexpr std::size_t kMinCgroupsForRecords = 4;
 
-cgroup::IdleCgroups::Rules idle_rules(const config::Cgroups& configured) {
-  return {configured.close_after, configured.open_after};
-}
-
 cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
   return [hierarchy](const std::string& path) -> std::optional<std::chrono::nanoseconds> {
     const std::optional<std::uint64_t> use = cgroup::cpu_use(hierarchy, path);
@@ -174,20 +170,31 @@ Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots) 
   return events::tracepoint_on(roots, "cgroup", "cgroup_attach_task");
 }
 
-collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
-                                        const std::optional<cgroup::Hierarchy>& hierarchy,
-                                        perf::PerfKernel& kernel,
+CollectorBasis basis_of(const LoadedPlan& planned, std::optional<cgroup::Hierarchy> hierarchy) {
+  const collect::CountingPlan& plan = planned.plan.counting;
+  return {.hierarchy = std::move(hierarchy),
+          .left_out_cpus = plan.left_out_cpus,
+          .counts_cgroups = !plan.cgroup.empty(),
+          .per_cpu = plan.cgroup_per_cpu,
+          .records_buffer = planned.config.cgroups.records_buffer,
+          .max_directories = planned.plan.budget.max_directories,
+          .max_path_bytes = planned.plan.budget.max_path_bytes};
+}
+
+collect::CounterSources counter_sources(const CollectorBasis& basis,
+                                        const collect::CountingPlan& plan,
+                                        const host::HostRoots& roots, perf::PerfKernel& kernel,
                                         std::shared_ptr<const collect::RecordUse> use) {
-  if (!hierarchy || planned.plan.counting.cgroup.empty()) {
-    return collect::descriptor_sources(kernel);
-  }
+  if (!basis.hierarchy || !basis.counts_cgroups) return collect::descriptor_sources(kernel);
   collect::RecordOptions options;
-  options.buffer_bytes = planned.config.cgroups.records_buffer;
+  options.buffer_bytes = basis.records_buffer;
   options.use = std::move(use);
-  options.own_cgroup = [roots, tree = *hierarchy] { return cgroup::own_cgroup_id(roots, tree); };
+  options.own_cgroup = [roots, tree = *basis.hierarchy] {
+    return cgroup::own_cgroup_id(roots, tree);
+  };
   if (const auto moves = tracepoint_of_moves(roots)) options.moves = *moves;
-  return collect::record_sources(
-      kernel, std::make_shared<const collect::CountingPlan>(planned.plan.counting), options);
+  return collect::record_sources(kernel, std::make_shared<const collect::CountingPlan>(plan),
+                                 options);
 }
 
 collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records) {
@@ -211,7 +218,7 @@ collect::TargetTracker::Changes changes_of(const LoadedPlan& planned) {
           .selection = planned.plan.cgroups.selection,
           .describer = describer_of(planned),
           .linger = planned.config.cgroups.linger,
-          .idle = idle_rules(planned.config.cgroups),
+          .idle = {planned.config.cgroups.close_after, planned.config.cgroups.open_after},
           .budget = planned.plan.budget};
 }
 
@@ -219,28 +226,23 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
                                      collect::CostFunction cost,
                                      std::shared_ptr<const collect::RecordUse> use) {
-  std::optional<cgroup::Discovery> discovery;
+  // All that it is made with is in one of these two.
+  const CollectorBasis basis = basis_of(planned, hierarchy);
+  collect::TargetTracker::Changes rest = changes_of(planned);
+  collect::TargetTracker::Cgroups cgroups{
+      .describer = std::move(rest.describer), .linger = rest.linger, .records = std::move(use)};
   if (hierarchy) {
-    discovery.emplace(*hierarchy, planned.plan.cgroups.selection,
-                      tree_limits(planned.plan.budget, roots));
+    cgroups.discovery.emplace(*hierarchy, std::move(rest.selection),
+                              tree_limits(rest.budget, roots));
+    if (cgroups.records && basis.counts_cgroups) {
+      cgroups.names.emplace(*hierarchy, basis.max_directories);
+    }
+    // The CPUs on which a cgroup without counters ran are not known.
+    if (!basis.per_cpu) cgroups.idle.emplace(rest.idle, cpu_time_of(*hierarchy));
+    cgroups.cpu_time = cpu_time_of(*hierarchy);
+    cgroups.uncounted = uncounted_use(*hierarchy);
   }
-  std::optional<cgroup::NameKeeper> names;
-  if (hierarchy && use && !planned.plan.counting.cgroup.empty()) {
-    names.emplace(*hierarchy, planned.plan.budget.max_directories);
-  }
-  std::optional<cgroup::IdleCgroups> idle;
-  const config::Cgroups& configured = planned.config.cgroups;
-  // The CPUs on which a cgroup without counters ran are not known.
-  if (hierarchy && !configured.per_cpu) {
-    idle.emplace(idle_rules(configured), cpu_time_of(*hierarchy));
-  }
-  collect::TargetTracker::Cgroups cgroups{std::move(discovery), describer_of(planned),
-                                          configured.linger,    std::move(names),
-                                          std::move(use),       std::move(idle)};
-  if (hierarchy) cgroups.cpu_time = cpu_time_of(*hierarchy);
-  if (hierarchy) cgroups.uncounted = uncounted_use(*hierarchy);
-  return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
-          std::move(cgroups), planned.plan.budget, std::move(cost)};
+  return {roots, std::move(rest.plan), std::move(cgroups), rest.budget, std::move(cost)};
 }
 
 }  // namespace pex::plan

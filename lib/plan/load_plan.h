@@ -41,6 +41,21 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::strin
                                                                 perf::PerfKernel& kernel,
                                                                 const Plan* in_force = nullptr);
 
+/// What a collector is made with and keeps: where it differs, another collector is needed.
+struct CollectorBasis {
+  std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
+                                               ///< are counted
+  std::vector<int> left_out_cpus = {};
+  bool counts_cgroups = false;
+  bool per_cpu = false;
+  std::size_t records_buffer = 0;
+  std::size_t max_directories = 0;
+  std::size_t max_path_bytes = 0;
+
+  bool operator==(const CollectorBasis&) const = default;
+};
+CollectorBasis basis_of(const LoadedPlan& planned, std::optional<cgroup::Hierarchy> hierarchy);
+
 /// From how many cgroups on records count them, as configured (cgroups.source).
 std::size_t min_cgroups_for_records(const config::Cgroups& cgroups);
 
@@ -49,9 +64,9 @@ std::size_t min_cgroups_for_records(const config::Cgroups& cgroups);
 Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots);
 
 /// What counts: records of switches or descriptors, as `use` says. `kernel` outlives it.
-collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
-                                        const std::optional<cgroup::Hierarchy>& hierarchy,
-                                        perf::PerfKernel& kernel,
+collect::CounterSources counter_sources(const CollectorBasis& basis,
+                                        const collect::CountingPlan& plan,
+                                        const host::HostRoots& roots, perf::PerfKernel& kernel,
                                         std::shared_ptr<const collect::RecordUse> use);
 
 /// Reads CPU times, and lists cgroups, in this hierarchy.
@@ -65,7 +80,7 @@ bool may_use_records(const LoadedPlan& planned);
 collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records = {});
 collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records = {});
 
-/// What `planned` changes for a collector of the same CPUs and hierarchy.
+/// What `planned` changes for a collector of the same basis.
 collect::TargetTracker::Changes changes_of(const LoadedPlan& planned);
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`

@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "base/lookup.h"
 #include "config/load.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -18,14 +24,22 @@ class CountingSessionTest : public testing::Test {
     return start(text, in_force, roots_);
   }
 
+  plan::LoadedPlan planned(const std::string& text) { return planned(text, roots_, nullptr); }
+
+  plan::LoadedPlan planned(const std::string& text, const host::HostRoots& roots,
+                           const plan::Plan* in_force) {
+    config::Loaded loaded = config::load_text(text, "c.yaml");
+    EXPECT_FALSE(loaded.diagnostics.has_errors()) << text;
+    auto planned = plan_for_machine(std::move(loaded.config), roots, kernel_, in_force);
+    EXPECT_TRUE(planned) << text << describe(errors_of(planned.error()).front());
+    return *std::move(planned);
+  }
+
   CountingSession start(const std::string& text, CountingSession* in_force,
                         const host::HostRoots& roots) {
-    config::Loaded loaded = config::load_text(text, "c.yaml");
-    EXPECT_FALSE(loaded.diagnostics.has_errors());
-    Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan_for_machine(
-        std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
+    const plan::Plan* const plan = in_force ? &in_force->plan : nullptr;
     Result<CountingSession> counting =
-        start_counting(std::move(*planned), roots, kernel_, in_force);
+        start_counting(planned(text, roots, plan), roots, kernel_, in_force);
     if (!counting->collector) take_over(*in_force, *counting);
     return std::move(*counting);
   }
@@ -37,7 +51,11 @@ class CountingSessionTest : public testing::Test {
     return start(after, &in_force).collector.get() == collector;
   }
 
-  const test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
+  const test::TempTree tree_{{"sys/devices/system/cpu/online", "0-1\n"},
+                             {"sys/kernel/tracing/events/sched/sched_switch/id", "310\n"},
+                             {"sys/kernel/tracing/events/sched/sched_switch/format",
+                              "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"},
+                             {"proc/sys/kernel/osrelease", "6.1.0\n"},
                              {"cgroup/cgroup.controllers", ""}};
   const host::HostRoots roots_{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
   test::ScriptedKernel kernel_;
@@ -55,33 +73,7 @@ TEST_F(CountingSessionTest, TheyDoWhereOnlyTheTextHas) {
   EXPECT_TRUE(is_taken_over(kGroups, kGroups + "cgroups: {max: 256}\n"));
 }
 
-TEST_F(CountingSessionTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
-  const std::string after = kGroups + "collection: {interval: 250ms, max_age: 2s}\n";
-  CountingSession in_force = start(kGroups);
-  const collect::Collector* collector = in_force.collector.get();
-
-  const CountingSession counting = start(after, &in_force);
-
-  EXPECT_EQ(counting.collector.get(), collector);
-  EXPECT_EQ(counting.interval(), std::chrono::milliseconds{250});
-  EXPECT_EQ(counting.config.collection.max_age, std::chrono::seconds{2});
-}
-
-TEST_F(CountingSessionTest, TheyDoWhereTheSameIsPublishedInAnotherWay) {
-  for (const std::string more :
-       {"cgroups: {linger: 1s}\n", "cgroups: {close_after: 1m}\n", "cgroups: {max: 7}\n",
-        "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "cgroups: {series: none}\n",
-        "cgroups: {sums: [{name: app, by: [unit]}]}\n", "evidence: {variance: true}\n",
-        "openmetrics: {created: true}\n", "limits: {max_series: 1000, opens_per_second: 9}\n",
-        "kubernetes: {metadata: log_links}\n"}) {
-    CountingSession in_force = start(kGroups);
-    const collect::Collector* collector = in_force.collector.get();
-    CountingSession counting = start(kGroups + more, &in_force);
-    EXPECT_EQ(counting.collector.get(), collector) << more;
-  }
-}
-
-TEST_F(CountingSessionTest, TheyDoWhereOtherEventsOrCgroupsAreCounted) {
+TEST_F(CountingSessionTest, TheyDoWhereOtherEventsAreCounted) {
   for (const std::string after : {
            "groups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n",
            "groups:\n  - {name: core, events: [cycles:u, cpu-clock], scope: [cpu, cgroup]}\n",
@@ -89,20 +81,175 @@ TEST_F(CountingSessionTest, TheyDoWhereOtherEventsOrCgroupsAreCounted) {
        }) {
     EXPECT_TRUE(is_taken_over(kGroups, after)) << after;
   }
-  for (const std::string more : {"cgroups: {include: [\"/a/*\"]}\n",
-                                 "cgroups: {exclude: [\"/a/*\"]}\n", "cgroups: {nesting: all}\n"}) {
-    EXPECT_TRUE(is_taken_over(kGroups, kGroups + more)) << more;
-  }
 }
 
-TEST_F(CountingSessionTest, OtherCpusOrAnotherTreeOfCgroupsStartAgain) {
-  for (const std::string more : {"cgroups: {per_cpu: true}\n", "cpus: {exclude: [\"7\"]}\n",
-                                 "limits: {max_cgroup_directories: 7}\n"}) {
-    EXPECT_FALSE(is_taken_over(kGroups, kGroups + more)) << more;
-  }
+TEST_F(CountingSessionTest, TheFirstAndTheLastGroupOfCgroupsStartAgain) {
   const std::string cpus_only =
       "groups:\n  - {name: core, events: [cycles, cpu-clock], scope: [cpu]}\n";
   EXPECT_FALSE(is_taken_over(kGroups, cpus_only));
+  EXPECT_FALSE(is_taken_over(cpus_only, kGroups));
+}
+
+/// What becomes of a key that differs after a reload.
+enum class Effect {
+  kChanges,       ///< the collector that goes on gets another value in changes_of()
+  kDescribes,     ///< the same, in the describer, whose value cannot be compared
+  kNewCollector,  ///< it is a part of the basis
+  kNone,          ///< the collector does not know it, or the same is counted all the same
+};
+
+struct ReloadedKey {
+  std::string path;  ///< as in docs/configuration.md, without inner keys
+  std::string after;
+  Effect effect = Effect::kChanges;
+  std::string before = kGroups;
+};
+
+std::string group_with(const std::string& more) {
+  return "groups:\n  - {name: core, events: [cycles, branches], scope: [cpu, cgroup], " + more +
+         "}\n";
+}
+ReloadedKey of_group(const std::string& path, const std::string& more,
+                     Effect effect = Effect::kChanges) {
+  return {"groups[]." + path, group_with(more), effect, group_with("weak: true")};
+}
+std::string event_with(const std::string& more) {
+  return kGroups + "  - {name: more, events: [{event: \"sched:sched_switch\"" + more +
+         "}], scope: cpu}\n";
+}
+std::string one_more(const std::string& group) { return kGroups + "  - {" + group + "}\n"; }
+std::string labelled(const std::string& rule) {
+  return kGroups + "cgroups: {labels: [{" + rule + "}]}\n";
+}
+std::string summed(const std::string& sum) {
+  return kGroups + "cgroups: {sums: [{" + sum + "}]}\n";
+}
+
+std::vector<ReloadedKey> reloaded_keys() {
+  const std::string more = one_more("name: more, events: [page-faults], scope: cpu");
+  const std::string more_when = "name: more, events: [page-faults], scope: cpu, when: ";
+  const std::string cycle = group_with("duty_cycle: {on: 2s, every: 9s}");
+  const std::string rule = labelled("match: \"/a\", set: {team: x}");
+  const std::string sum = summed("name: app, by: [unit]");
+  return {
+      {"collection.interval", kGroups + "collection: {interval: 250ms}\n", Effect::kNone},
+      {"collection.max_age", kGroups + "collection: {max_age: 2s}\n", Effect::kNone},
+      {"cpus.exclude", kGroups + "cpus: {exclude: [\"7\"]}\n", Effect::kNewCollector},
+      {"groups[].name", one_more("name: else, events: [page-faults], scope: cpu"), Effect::kChanges,
+       more},
+      {"groups[].events", one_more("name: more, events: [minor-faults], scope: cpu"),
+       Effect::kChanges, more},
+      {"groups[].scope", one_more("name: more, events: [page-faults], scope: cgroup"),
+       Effect::kChanges, more},
+      of_group("optional", "optional: true", Effect::kNone),
+      of_group("cpus.exclude", "cpus: {exclude: [\"0\"]}"),
+      of_group("aggregate", "aggregate: host"),
+      of_group("weak", "weak: false", Effect::kNone),
+      of_group("pinned", "pinned: true"),
+      of_group("exclusive", "exclusive: true"),
+      of_group("estimator", "estimator: time", Effect::kNone),
+      of_group("exclude_user", "exclude_user: true"),
+      of_group("exclude_kernel", "exclude_kernel: true"),
+      of_group("exclude_hypervisor", "exclude_hypervisor: true"),
+      of_group("exclude_idle", "exclude_idle: true"),
+      of_group("exclude_host", "exclude_host: true"),
+      of_group("exclude_guest", "exclude_guest: true"),
+      of_group("inherit", "inherit: false", Effect::kNone),
+      {"groups[].events[].event",
+       one_more("name: more, events: [{event: minor-faults}], scope: cpu"), Effect::kChanges, more},
+      {"groups[].events[].name", event_with(", name: a"), Effect::kChanges, event_with("")},
+      {"groups[].events[].help", event_with(", help: a."), Effect::kChanges, event_with("")},
+      {"groups[].events[].unit", event_with(", unit: bytes"), Effect::kChanges, event_with("")},
+      {"groups[].events[].scale", event_with(", scale: 2"), Effect::kChanges, event_with("")},
+      {"groups[].events[].filter", event_with(", filter: \"a == 0\""), Effect::kChanges,
+       event_with("")},
+      {"groups[].when.vendor", one_more(more_when + "{vendor: other}"), Effect::kChanges, more},
+      {"groups[].when.cpus", one_more(more_when + "{cpus: 9}"), Effect::kChanges, more},
+      {"groups[].when.virtual", one_more(more_when + "{virtual: true}"), Effect::kChanges, more},
+      {"groups[].when.pmu", one_more(more_when + "{pmu: other}"), Effect::kChanges, more},
+      {"groups[].when.kernel", one_more(more_when + "{kernel: 99.0}"), Effect::kChanges, more},
+      {"groups[].duty_cycle.on", group_with("duty_cycle: {on: 3s, every: 9s}"), Effect::kChanges,
+       cycle},
+      {"groups[].duty_cycle.every", group_with("duty_cycle: {on: 2s, every: 8s}"), Effect::kChanges,
+       cycle},
+      {"cgroups.include", kGroups + "cgroups: {include: [\"/a/*\"]}\n"},
+      {"cgroups.exclude", kGroups + "cgroups: {exclude: [\"/a/*\"]}\n"},
+      {"cgroups.nesting", kGroups + "cgroups: {nesting: all}\n"},
+      {"cgroups.helpers", kGroups + "cgroups: {helpers: true}\n"},
+      {"cgroups.max", kGroups + "cgroups: {max: 7}\n"},
+      {"cgroups.per_cpu", kGroups + "cgroups: {per_cpu: true}\n", Effect::kNewCollector},
+      {"cgroups.linger", kGroups + "cgroups: {linger: 1s}\n"},
+      {"cgroups.close_after", kGroups + "cgroups: {close_after: 1m}\n"},
+      {"cgroups.open_after", kGroups + "cgroups: {open_after: 1s}\n"},
+      {"cgroups.source", kGroups + "cgroups: {source: descriptors}\n", Effect::kNone},
+      {"cgroups.records_buffer", kGroups + "cgroups: {records_buffer: 1MiB}\n",
+       Effect::kNewCollector},
+      {"cgroups.labels", rule, Effect::kDescribes},
+      {"cgroups.labels[].match", labelled("match: \"/b\", set: {team: x}"), Effect::kDescribes,
+       rule},
+      {"cgroups.labels[].set", labelled("match: \"/a\", set: {team: y}"), Effect::kDescribes, rule},
+      {"cgroups.sums", sum},
+      {"cgroups.sums[].name", summed("name: other, by: [unit]"), Effect::kChanges, sum},
+      {"cgroups.sums[].by", summed("name: app, by: [slice]"), Effect::kChanges, sum},
+      {"cgroups.sums[].max", summed("name: app, by: [unit], max: 7"), Effect::kChanges, sum},
+      {"cgroups.sums[].idle", summed("name: app, by: [unit], idle: 2m"), Effect::kChanges, sum},
+      {"cgroups.sums[].zero_for", summed("name: app, by: [unit], zero_for: 2s"), Effect::kChanges,
+       sum},
+      {"cgroups.container_names", kGroups + "cgroups: {container_names: [/names]}\n",
+       Effect::kDescribes},
+      {"cgroups.series", kGroups + "cgroups: {series: none}\n"},
+      {"kubernetes.metadata", kGroups + "kubernetes: {metadata: log_links}\n", Effect::kDescribes},
+      {"kubernetes.log_links", kGroups + "kubernetes: {log_links: /logs}\n", Effect::kDescribes},
+      {"evidence.cgroups", kGroups + "evidence: {cgroups: none}\n"},
+      {"evidence.variance", kGroups + "evidence: {variance: true}\n"},
+      {"evidence.reference", kGroups + "evidence: {reference: true}\n"},
+      {"openmetrics.created", kGroups + "openmetrics: {created: true}\n"},
+      {"limits.max_open_events", kGroups + "limits: {max_open_events: 9000}\n"},
+      {"limits.max_series", kGroups + "limits: {max_series: 9000}\n"},
+      {"limits.opens_per_second", kGroups + "limits: {opens_per_second: 9}\n"},
+      {"limits.max_cgroup_directories", kGroups + "limits: {max_cgroup_directories: 7}\n",
+       Effect::kNewCollector},
+      {"limits.label_length", kGroups + "limits: {label_length: 99}\n", Effect::kNewCollector},
+  };
+}
+
+bool are_equal(const collect::TargetTracker::Changes& one,
+               const collect::TargetTracker::Changes& other) {
+  const auto values = [](const collect::TargetTracker::Changes& changes) {
+    return std::tie(*changes.plan, changes.selection, changes.linger, changes.idle.close_after,
+                    changes.idle.open_after, changes.budget);
+  };
+  return values(one) == values(other);
+}
+
+TEST_F(CountingSessionTest, EachKeyHasItsEffectAtAReload) {
+  std::map<std::string, CountingSession> sessions;
+  for (const ReloadedKey& key : reloaded_keys()) {
+    const auto [before, is_first] = sessions.try_emplace(key.before);
+    if (is_first) before->second = start(key.before);
+    const CountingSession& in_force = before->second;
+    const plan::LoadedPlan after = planned(key.after);
+    const CountingSession counting = *start_counting(after, roots_, kernel_, &in_force);
+
+    EXPECT_EQ(counting.collector != nullptr, key.effect == Effect::kNewCollector) << key.path;
+    if (key.effect == Effect::kNewCollector) continue;
+    EXPECT_TRUE(counting.changes || key.effect == Effect::kNone) << key.path;
+    const plan::LoadedPlan was{in_force.config, in_force.plan, after.cpus};
+    EXPECT_EQ(are_equal(plan::changes_of(was), plan::changes_of(after)),
+              key.effect != Effect::kChanges)
+        << key.path;
+  }
+}
+
+TEST_F(CountingSessionTest, NoKeyIsWithoutAnEffect) {
+  const std::vector<ReloadedKey> tried = reloaded_keys();
+  std::set<std::string> maps;
+  for (const yaml::KeyReference& key : config::configuration_keys()) maps.insert(key.map);
+  for (const yaml::KeyReference& key : config::configuration_keys()) {
+    if (maps.contains(path_of(key)) || key.name == "groups") continue;
+    EXPECT_NE(lookup(tried, &ReloadedKey::path, path_of(key)), nullptr)
+        << "which effect has a reload that changes " << path_of(key) << "?";
+  }
 }
 
 TEST_F(CountingSessionTest, CountsTheGroupsThatAreKeptOpenedAndClosed) {
