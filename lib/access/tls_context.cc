@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "access/key_suites.h"
+#include "access/tls_names.h"
 #include "base/ascii.h"
 #include "base/small_file.h"
 #include "base/text.h"
@@ -161,7 +161,7 @@ Result<> use_key(SSL_CTX* context, const TlsSettings& settings) {
                       name_of(kCertificate, settings.certificate),
                   kKey.remedy);
   }
-  return {};
+  return check_suites_of_key(EVP_PKEY_get_base_id(key->get()), settings);
 }
 
 Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
@@ -342,8 +342,8 @@ void set_manners(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 using Step = Result<> (*)(SSL_CTX*, const TlsSettings&);
-constexpr Step kSteps[] = {use_versions, use_ciphers,         use_curves,       use_certificate,
-                           use_key,      check_suites_of_key, trust_authorities};
+constexpr Step kSteps[] = {use_versions,    use_ciphers, use_curves,
+                           use_certificate, use_key,     trust_authorities};
 
 }  // namespace
 

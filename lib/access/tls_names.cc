@@ -1,11 +1,14 @@
 #include "access/tls_names.h"
 
 #include <fmt/core.h>
+#include <openssl/evp.h>
+#include <openssl/objects.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "access/web_tls.h"
 #include "base/lookup.h"
 #include "yaml/plain_text.h"
 
@@ -56,6 +59,52 @@ const NameEntry* read_cipher(const yaml::Value& value) {
   return yaml::read_entry<NameEntry>(value, kCiphers, "a cipher suite", kCipher);
 }
 
+constexpr TlsVersion kTlsVersions[] = {TlsVersion::kTls10, TlsVersion::kTls11, TlsVersion::kTls12,
+                                       TlsVersion::kTls13};
+
+struct KeyEntry {
+  int type;
+  const char* name;
+  bool is_ecdsa;           ///< as suites up to TLS 1.2 call it; else they call it RSA
+  TlsVersion min_version;  ///< earlier ones cannot sign with it
+};
+constexpr KeyEntry kKeys[] = {
+    {EVP_PKEY_EC, "EC", true, TlsVersion::kTls10},
+    {EVP_PKEY_ED25519, "Ed25519", true, TlsVersion::kTls12},
+    {EVP_PKEY_ED448, "Ed448", true, TlsVersion::kTls12},
+    {EVP_PKEY_RSA, "RSA", false, TlsVersion::kTls10},
+    {EVP_PKEY_RSA_PSS, "RSA-PSS", false, TlsVersion::kTls12},
+};
+
+/// The default has some for all keys, and TLS 1.3 has its own.
+bool has_suite_for(const KeyEntry& key, TlsVersion version,
+                   const std::vector<std::string>& ciphers) {
+  if (version == TlsVersion::kTls13) return true;
+  if (version < key.min_version) return false;
+  const auto is_suite_for = [&](const std::string& cipher) {
+    const bool is_of_version = version == TlsVersion::kTls12 || cipher.ends_with("-SHA");
+    return is_of_version && (cipher.find("ECDSA") != std::string::npos) == key.is_ecdsa;
+  };
+  return ciphers.empty() || std::any_of(ciphers.begin(), ciphers.end(), is_suite_for);
+}
+
+/// ", or set 'min_version' to TLS13"; empty if no later version works either.
+std::string or_later_version(const KeyEntry& key, TlsVersion lacking, const TlsSettings& settings) {
+  for (const TlsVersion version : kTlsVersions) {
+    if (version <= lacking || version > settings.max_version) continue;
+    if (!has_suite_for(key, version, settings.ciphers)) continue;
+    return fmt::format(", or set 'min_version' to {}", word_of(version));
+  }
+  return "";
+}
+
+std::string suite_remedy(const KeyEntry& key, TlsVersion lacking) {
+  if (lacking < key.min_version) return "use a key of type EC or RSA";
+  return fmt::format("add TLS_ECDHE_{}_WITH_AES_128_{} to 'cipher_suites' in 'tls_server_config'",
+                     key.is_ecdsa ? "ECDSA" : "RSA",
+                     lacking == TlsVersion::kTls12 ? "GCM_SHA256" : "CBC_SHA");
+}
+
 }  // namespace
 
 std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
@@ -103,6 +152,23 @@ void read_curves(const yaml::Value& value, std::vector<std::string>& curves) {
       curves.emplace_back(found->openssl);
     }
   }
+}
+
+Result<> check_suites_of_key(int key_type, const TlsSettings& settings) {
+  const KeyEntry* const key = lookup(kKeys, &KeyEntry::type, key_type);
+  if (key == nullptr) {
+    return Error{0, fmt::format("serve TLS with a key of type {}", OBJ_nid2sn(key_type)),
+                 "use a key of type EC, Ed25519 or RSA"};
+  }
+  for (const TlsVersion version : kTlsVersions) {
+    const bool is_enabled = settings.min_version <= version && version <= settings.max_version;
+    if (!is_enabled || has_suite_for(*key, version, settings.ciphers)) continue;
+    return Error{0,
+                 fmt::format("serve {} with a key of type {}: none of 'cipher_suites' fits both",
+                             word_of(version), key->name),
+                 suite_remedy(*key, version) + or_later_version(*key, version, settings)};
+  }
+  return {};
 }
 
 }  // namespace pex::access

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "access/access.h"
+#include "base/result.h"
 #include "yaml/value.h"
 
 namespace pex::access {
@@ -20,5 +21,9 @@ std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
 
 /// The same for `curve_preferences:`.
 void read_curves(const yaml::Value& value, std::vector<std::string>& curves);
+
+/// Up to TLS 1.2, a cipher suite is for keys of one type (`EVP_PKEY_*`). Fails if a version that
+/// `settings` enable has no suite for `key_type`, as no client could then connect with it.
+Result<> check_suites_of_key(int key_type, const TlsSettings& settings);
 
 }  // namespace pex::access
