@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <functional>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +39,7 @@ Connection::Connection(Socket socket, const access::Peer& peer, std::shared_ptr<
 
 void Connection::close() {
   error_code ignored;
+  unsent_ = {};
   socket_.close(ignored);
   wakeup_.cancel();
 }
@@ -148,26 +147,22 @@ asio::awaitable<bool> Connection::send(const Response& response, Framing framing
   const std::string head = response_head(response, access_->settings().headers, framing);
   const bool has_body = with_body && response.body != nullptr;
   const std::string_view body = has_body ? std::string_view{*response.body} : std::string_view{};
-  std::optional<Sending> sending;
   if (has_body) {
-    const std::shared_ptr<UnsentBodies> unsent{service_, &service_->unsent};
-    sending.emplace(unsent, response.body, dropping());
+    unsent_ = {response.body, std::chrono::steady_clock::now()};
+    service_->connections.begin_sending(response.body);
   }
   enter(Phase::kTaking);
   ++service_->responses[response.status];
   const auto [error, size] = co_await transport_->write(head, body, standing_.since);
+  if (has_body) service_->connections.end_sending(response.body);
+  unsent_ = {};
   was_answered_ = true;
   co_return !error;
 }
 
-/// Closes this connection, if it still exists, because too much is unsent.
-std::function<void()> Connection::dropping() {
-  return [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    ++self->service_->errors.unsent_limit;
-    self->abort();
-  };
+void Connection::drop_unsent() {
+  ++service_->errors.unsent_limit;
+  abort();
 }
 
 /// A close while the client's bytes are still arriving would reset the connection, and the reset

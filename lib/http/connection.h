@@ -56,6 +56,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Standing standing() const { return standing_; }
 
+  /// The body that the client is reading.
+  struct Unsent {
+    Body body{};  ///< null: none
+    std::chrono::steady_clock::time_point since{};
+  };
+  const Unsent& unsent() const { return unsent_; }
+
+  /// Closes the socket, because too much is unsent.
+  void drop_unsent();
+
   // The following functions are for the coroutine that answers the client.
 
   bool is_open() const { return socket_.is_open(); }
@@ -98,7 +108,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> refuse_plain_http();
   boost::asio::awaitable<bool> wait_for_handshake();
   boost::asio::awaitable<bool> receive();
-  std::function<void()> dropping();
 
   const Limits& limits() const { return service_->site.limits; }
   std::chrono::milliseconds head_timeout() const {
@@ -120,6 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Deadline deadline_;
   boost::asio::steady_timer wakeup_;
   Standing standing_{Phase::kIdle, std::chrono::steady_clock::now()};
+  Unsent unsent_;
   bool was_answered_ = false;  ///< at least one request; the next one may take longer
   /// Read from the socket and not yet parsed: pipelined requests wait here.
   std::string received_;

@@ -18,7 +18,6 @@
 #include <utility>
 
 #include "access/return_error.h"
-#include "http/admission.h"
 #include "http/listener.h"
 #include "http/service.h"
 
@@ -85,32 +84,33 @@ bool has_waiting(Listener& listener) {
 }
 
 /// Handles a lack of descriptors. Returns the errno that ended it; 0: more clients may wait.
-int accept_in_place_of_another(Listener& listener, Admission& admission) {
+int accept_in_place_of_another(Listener& listener, Service& service) {
   if (!has_waiting(listener)) return EAGAIN;
-  ++admission.errors().accept_error;
-  const Admission::Freed freed = admission.free_descriptor();
-  if (freed == Admission::Freed::kNone) return EMFILE;
+  ++service.errors.accept_error;
+  using Freed = ConnectionTable::Freed;
+  const Freed freed = service.connections.free_descriptor();
+  if (freed == Freed::kNone) return EMFILE;
   auto client = accept_client(listener.fd());
   if (!client) return client.error();
   auto socket = socket_of(std::move(client->fd), listener);
   if (!socket) return 0;
-  freed == Admission::Freed::kPlace ? admission.admit(*std::move(socket), client->peer)
-                                    : admission.refuse(*std::move(socket), client->peer);
+  freed == Freed::kPlace ? service.connections.admit(*std::move(socket), client->peer)
+                         : service.connections.refuse(*std::move(socket), client->peer);
   return 0;
 }
 
 /// Accepts as many clients as one iteration of the loop may: one, without free descriptors. Returns
 /// the errno that ended it; 0: more clients may wait.
-int accept_some(Listener& listener, Admission& admission) {
-  admission.recover();
+int accept_some(Listener& listener, Service& service) {
+  service.connections.recover();
   for (int i = 0; i < kAcceptsPerIteration; ++i) {
     auto client = accept_client(listener.fd());
     if (!client && lacks_descriptors(client.error())) {
-      return accept_in_place_of_another(listener, admission);
+      return accept_in_place_of_another(listener, service);
     }
     if (!client) return client.error();
     auto socket = socket_of(std::move(client->fd), listener);
-    if (socket) admission.admit(*std::move(socket), client->peer);
+    if (socket) service.connections.admit(*std::move(socket), client->peer);
   }
   return 0;
 }
@@ -121,17 +121,17 @@ bool is_passing(int error) { return error == 0 || error == ECONNABORTED || error
 /// Ends only when the listener is closed. Owns what it uses, so that it may outlive the server by
 /// one iteration of the loop.
 asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
-                                     std::shared_ptr<Admission> admission) {
+                                     std::shared_ptr<Service> service) {
   const auto loop = listener->ready.get_executor();
   while (listener->is_open()) {
-    const int error = accept_some(*listener, *admission);
+    const int error = accept_some(*listener, *service);
     if (error == EAGAIN) {
       co_await listener->ready.async_wait(asio::posix::descriptor_base::wait_read,
                                           access::kReturnError);
     } else if (is_passing(error)) {
       co_await asio::post(loop, asio::use_awaitable);
     } else {
-      if (!lacks_descriptors(error)) ++admission->errors().accept_error;
+      if (!lacks_descriptors(error)) ++service->errors.accept_error;
       // The client stays in the backlog and would be offered again at once.
       listener->pause.expires_after(kAcceptPause);
       co_await listener->pause.async_wait(access::kReturnError);
@@ -142,10 +142,9 @@ asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
 class LoopServer final : public Server {
  public:
   LoopServer(Listeners listeners, std::shared_ptr<Service> service)
-      : listeners_(std::move(listeners)),
-        admission_(std::make_shared<Admission>(std::move(service))) {
+      : listeners_(std::move(listeners)), service_(std::move(service)) {
     for (const auto& listener : listeners_) {
-      asio::co_spawn(listener->ready.get_executor(), accept_forever(listener, admission_),
+      asio::co_spawn(listener->ready.get_executor(), accept_forever(listener, service_),
                      asio::detached);
     }
   }
@@ -169,26 +168,27 @@ class LoopServer final : public Server {
     });
   }
 
-  std::size_t connections() const override { return admission_->count(); }
+  std::size_t connections() const override { return service_->connections.count(); }
 
   std::optional<Share> busiest_peer() const override {
-    const auto most = admission_->busiest();
+    const auto most = service_->connections.busiest();
     if (!most) return {};
     return Share{most->first.text(), most->second};
   }
 
-  ClientErrors errors() const override { return admission_->errors(); }
+  ClientErrors errors() const override { return service_->errors; }
 
-  const ResponseCounts& responses() const override { return admission_->responses(); }
+  const ResponseCounts& responses() const override { return service_->responses; }
 
   void stop() override {
     for (const auto& listener : listeners_) listener->close();
-    admission_->close_all();
+    service_->logins->stop();
+    service_->connections.close_all();
   }
 
  private:
   Listeners listeners_;
-  std::shared_ptr<Admission> admission_;
+  std::shared_ptr<Service> service_;
 };
 
 std::vector<UniqueFd> owned(const std::vector<int>& fds) { return {fds.begin(), fds.end()}; }

@@ -5,19 +5,19 @@
 #include "access/handshake_queue.h"
 #include "access/login.h"
 #include "access/rate_limiter.h"
+#include "http/connection_table.h"
 #include "http/server.h"
-#include "http/unsent_bodies.h"
 
 namespace pex::http {
 
 /// The state shared by all connections of one server.
-struct Service {
+struct Service : std::enable_shared_from_this<Service> {
   Service(Site served, std::shared_ptr<access::Logins> checked_by,
           std::shared_ptr<access::HandshakeQueue> spaced_by)
       : site(std::move(served)),
         logins(std::move(checked_by)),
         handshakes(std::move(spaced_by)),
-        unsent(site.limits.max_unsent_bytes) {}
+        connections(*this) {}
 
   void refused(const access::Peer& peer, std::string_view reason) const {
     if (site.on_refusal) site.on_refusal(peer, reason);
@@ -27,7 +27,7 @@ struct Service {
   const std::shared_ptr<access::Logins> logins;
   const std::shared_ptr<access::HandshakeQueue> handshakes;
   access::RateLimiter rate_limiter;
-  UnsentBodies unsent;
+  ConnectionTable connections;
   ClientErrors errors;
   ResponseCounts responses = {{200, 0}, {204, 0}, {400, 0}, {401, 0}, {403, 0}, {404, 0}, {405, 0},
                               {408, 0}, {413, 0}, {429, 0}, {431, 0}, {500, 0}, {503, 0}};

@@ -144,6 +144,12 @@ class ServerTest : public testing::Test {
                   [](const Request&) {
                     return Response{.body = std::make_shared<const std::string>(*big)};
                   }),
+        immediate("/reserved",
+                  [](const Request&) {
+                    std::string text = "short";
+                    text.reserve(kBigBody);
+                    return Response{.body = std::make_shared<const std::string>(std::move(text))};
+                  }),
         immediate("/count",
                   [this](const Request&) { return plain_text(200, std::to_string(++counted_)); }),
         immediate("/stop",

@@ -411,28 +411,6 @@ TEST_F(ServerTest, CutsOffAClientThatDoesNotReadItsAnswer) {
   EXPECT_EQ(errors().slow_client, 1u);
 }
 
-TEST_F(ServerTest, DropsTheSlowestClientWhenTooMuchIsUnsent) {
-  start({.max_unsent_bytes = kBigBody + kBigBody / 2});
-  RawClient slow = client();
-  slow.send("GET /own-big HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_GE(slow.read_up_to(1000), 1000u);
-
-  EXPECT_EQ(client().get("/own-big").body.size(), kBigBody);
-
-  EXPECT_LT(slow.read_up_to(kBigBody), kBigBody - 1000);
-  EXPECT_EQ(errors().unsent_limit, 1u);
-}
-
-TEST_F(ServerTest, DropsNoClientForABodyThatTheyShare) {
-  start({.max_unsent_bytes = kBigBody + kBigBody / 2});
-  RawClient slow = client();
-  slow.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
-
-  EXPECT_EQ(client().get("/big").body.size(), kBigBody);
-
-  EXPECT_EQ(slow.read_reply().body.size(), kBigBody);
-}
-
 TEST_F(ServerTest, StopsWithConnectionsInEveryState) {
   start();
   RawClient idle = client();

@@ -1,88 +1,82 @@
-#include "http/unsent_bodies.h"
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
+
+#include "unit/http/raw_client.h"
+#include "unit/http/server_fixture.h"
 
 namespace pex::http {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-class UnsentBodiesTest : public testing::Test {
+/// A server that may keep one body and a half, unless the test says otherwise.
+class UnsentBodiesTest : public ServerTest {
  protected:
-  std::uint64_t begin(const Body& body, const char* client) {
-    return unsent_.begin(body, [this, client] { dropped_.emplace_back(client); });
+  static constexpr std::size_t kMost = kBigBody + kBigBody / 2;
+
+  /// It has a part of the body, and takes no more.
+  RawClient slow_client(const std::string& path) {
+    RawClient slow = client();
+    slow.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_GE(slow.read_up_to(1000), 1000u);
+    return slow;
   }
 
-  Body body(std::size_t bytes) {
-    return bodies_.emplace_back(std::make_shared<const std::string>(bytes, 'x'));
-  }
-
-  std::vector<Body> bodies_;  ///< as clients hold theirs while they are sent
-  UnsentBodies unsent_{100};
-  std::vector<std::string> dropped_;
+  static bool is_dropped(RawClient& slow) { return slow.read_up_to(kBigBody) < kBigBody - 1000; }
 };
 
 TEST_F(UnsentBodiesTest, CountEachBodyOnceHoweverManyClientsTakeIt) {
-  const Body shared = body(60);
+  start({.max_unsent_bytes = kMost});
+  RawClient slow = slow_client("/big");
 
-  const auto first = begin(shared, "first");
-  begin(shared, "second");
+  EXPECT_EQ(client().get("/big").body.size(), kBigBody);
 
-  EXPECT_EQ(unsent_.bytes(), 60u);
-  unsent_.end(first);
-  EXPECT_EQ(unsent_.bytes(), 60u);
-  EXPECT_THAT(dropped_, IsEmpty());
+  EXPECT_FALSE(is_dropped(slow));
+  EXPECT_EQ(errors().unsent_limit, 0u);
 }
 
 TEST_F(UnsentBodiesTest, DropWhoHasBeenAtAnotherBodyForLongestAndNoMoreThanNeeded) {
-  const Body shared = body(40);
-  begin(shared, "a");
-  begin(body(30), "b");
-  begin(shared, "c");
-  begin(body(20), "d");
+  start({.max_unsent_bytes = kMost + kBigBody});
+  RawClient shares = slow_client("/big");
+  RawClient own = slow_client("/own-big");
+  RawClient shares_too = slow_client("/big");
 
-  begin(body(50), "e");
+  EXPECT_EQ(client().get("/own-big").body.size(), kBigBody);
 
-  EXPECT_THAT(dropped_, ElementsAre("a", "b", "c"));  // a alone frees nothing
-  EXPECT_EQ(unsent_.bytes(), 70u);
+  EXPECT_TRUE(is_dropped(shares));  // this alone frees nothing
+  EXPECT_TRUE(is_dropped(own));
+  EXPECT_FALSE(is_dropped(shares_too));
+  EXPECT_EQ(errors().unsent_limit, 2u);
 }
 
 TEST_F(UnsentBodiesTest, LetABodyThroughThatIsTooLargeOnItsOwn) {
-  const Body large = body(1000);
+  start({.max_unsent_bytes = 1});
+  RawClient slow = slow_client("/big");
 
-  begin(large, "a");
-  begin(large, "b");
+  EXPECT_EQ(client().get("/big").body.size(), kBigBody);
 
-  EXPECT_THAT(dropped_, IsEmpty());
+  EXPECT_FALSE(is_dropped(slow));
 }
 
 TEST_F(UnsentBodiesTest, CountTheMemoryThatABodyHoldsAndNotTheTextInIt) {
-  std::string text = "short";
-  text.reserve(90);
+  start({.max_unsent_bytes = kMost});
+  RawClient slow = slow_client("/big");
 
-  const auto sending = begin(std::make_shared<const std::string>(std::move(text)), "a");
+  EXPECT_EQ(client().get("/reserved").body, "short");
 
-  EXPECT_GE(unsent_.bytes(), 90u);
-  unsent_.end(sending);  // though the body is gone
-  EXPECT_EQ(unsent_.bytes(), 0u);
+  EXPECT_TRUE(is_dropped(slow));
 }
 
 TEST_F(UnsentBodiesTest, ForgetWhoWasDroppedOrHasTakenIt) {
-  const auto dropped = begin(body(60), "a");
-  const auto taken = begin(body(60), "b");
-  unsent_.end(dropped);
-  unsent_.end(taken);
-  unsent_.end(taken);
+  start({.max_unsent_bytes = kMost});
+  RawClient dropped = slow_client("/own-big");
+  EXPECT_EQ(client().get("/own-big").body.size(), kBigBody);
+  EXPECT_EQ(errors().unsent_limit, 1u);
 
-  EXPECT_EQ(unsent_.bytes(), 0u);
-  EXPECT_THAT(dropped_, ElementsAre("a"));
+  RawClient slow = slow_client("/own-big");
+
+  EXPECT_FALSE(is_dropped(slow));
+  EXPECT_TRUE(is_dropped(dropped));
+  EXPECT_EQ(errors().unsent_limit, 1u);
 }
 
 }  // namespace
