@@ -211,7 +211,7 @@ void LogLinks::watch() {
 
 Error LogLinks::too_many() const {
   return Error{0,
-               "know all containers of '" + directory_ + "', which has more than " +
+               "not knowing all containers of '" + directory_ + "', which has more than " +
                    std::to_string(max_entries_) + " entries",
                "remove the entries that do not belong there"};
 }

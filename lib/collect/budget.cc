@@ -219,13 +219,13 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   const auto number = [](std::size_t n) { return std::to_string(n); };
   const Row& row = *lookup(rows, &Row::bound, capacity.bound);
   std::string text =
-      "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
+      "counting " + number(capacity.cgroups) + " of " + number(matching) + " matching cgroups";
   const std::size_t needed = row.used + matching * row.each;
   if (row.bound == kCgroupBounds[0].name) {
     text += ": cgroups.max is " + number(row.allowed);
   } else if (needed > row.allowed && row.allowed > 0) {
-    text += ": all take " + number(needed) + " " + row.what + ", and " + number(row.allowed) +
-            " are allowed";
+    text += ": all of them need " + number(needed) + " " + row.what + ", and the limit is " +
+            number(row.allowed);
   } else {  // the budget allowed them
     text += std::string(": the kernel gives no more ") + row.what;
   }

@@ -24,8 +24,8 @@ constexpr std::chrono::minutes kStaysOff{1};
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   return Error{
       0,
-      "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
-          "; polls are published with its last totals",
+      host::name_cpus(cpus) + (cpus.size() == 1 ? " has" : " have") + " not responded for " +
+          format_duration(after) + "; polls are published with the last known totals",
       "find out with ps -L -o tid,comm,stat,wchan -p PID what the exporter's thread of that CPU "
       "waits for: for the CPU (R), which a real-time task or a hang occupies, or inside the kernel "
       "(D), as calls for tracepoints do while others trace; or exclude the CPU with cpus.exclude"};
@@ -34,7 +34,7 @@ Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
 Error evidence_left_out() {
   return Error{
       0,
-      "publish the evidence of groups that cannot lose the PMU, of which counts are lacking: "
+      "not publishing the evidence of groups that cannot lose the PMU and lack counts: "
       "limits.max_series leaves no room for it",
       "raise limits.max_series; until then, what is lacking is perf_group_enabled_seconds_total "
       "less perf_group_running_seconds_total"};

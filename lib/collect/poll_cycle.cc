@@ -312,7 +312,7 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
   report.add_failure(
       "last counts of " + group.plan().name,
       Error{0,
-            "read the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
+            "lost the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
                 std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
             "none: their counts since the previous poll are lost"},
       group.subject(target, cpu_));

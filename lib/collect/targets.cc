@@ -214,8 +214,8 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
     report.add_failure(
         "overflow of inotify",
         Error{0,
-              "follow all cgroups: some may have appeared and disappeared undetected, because the "
-              "queue of inotify overflowed",
+              "the inotify queue overflowed: cgroups that came and went meanwhile may have been "
+              "missed",
               "raise fs.inotify.max_queued_events"});
   }
   if (!discovery.is_watched()) {

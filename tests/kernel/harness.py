@@ -829,7 +829,7 @@ class Daemon:
         its counts are right all the same. And but for patterns of cgroups that a test makes later,
         and for machines that do not write all records."""
         return [line for line in self.stderr().splitlines()
-                if f" level={level} " in line and "no progress for" not in line
+                if f" level={level} " in line and "not responded for" not in line
                 and "the kernel wrote no record of" not in line
                 and "matched no cgroup when the configuration was loaded" not in line]
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/duration.h"
+#include "base/text.h"
 #include "collect/records/cgroup_sums.h"
 
 namespace pex::collect {
@@ -32,7 +33,7 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
                    on_cpu(cpu) + ": nothing is known of " + measured(poll.lost_time) + " of " +
                    measured(poll.time),
                "none: this kernel, or the hypervisor, does not report all switches; set "
-               "'cgroups: {source: descriptors}' to not try records"};
+               "'cgroups: {source: descriptors}' so that records are not tried"};
 }
 
 Error records_lost(std::uint64_t lost, int cpu) {
@@ -65,9 +66,9 @@ Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu) {
 
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
   return Error{0,
-               std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
-                   " ran" + on_cpu(cpu) + " for " + measured(time) +
-                   " had no name after a minute: what they did is counted for no cgroup",
+               "the names of " + number_of(cgroups, "cgroup") + on_cpu(cpu) +
+                   " were not found within a minute: " + measured(time) +
+                   " of CPU time is counted for no cgroup",
                "if they are outside of the mounted tree, none; otherwise raise "
                "limits.max_cgroup_directories"};
 }

@@ -472,7 +472,7 @@ TEST(LogLinksTest, KnowsNoMoreThanItMayAndReportsIt) {
   tree.write(link_of("a_b_c", 4), "");
   tree.write(link_of("a_b_c", 5), "");
   const std::string trouble =
-      "know all containers of '" + tree.root() +
+      "not knowing all containers of '" + tree.root() +
       "', which has more than 3 entries. Remedy: remove the entries that do not belong there";
   EXPECT_EQ(outcome(links.update(kStart + 2s)), trouble);
   EXPECT_EQ(known(), 3);

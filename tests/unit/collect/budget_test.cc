@@ -267,23 +267,23 @@ TEST(BoundTest, IsExplainedInNumbers) {
   budget.max_open_files = 320;
 
   EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 500)),
-            "count more than 12 of 500 cgroups: all take 7142 file descriptors, and 320 are "
-            "allowed. Remedy: raise RLIMIT_NOFILE, or ulimit -n, or select fewer in "
+            "counting 12 of 500 matching cgroups: all of them need 7142 file descriptors, and the "
+            "limit is 320. Remedy: raise RLIMIT_NOFILE, or ulimit -n, or select fewer in "
             "cgroups.include");
   EXPECT_EQ(
       describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),
-      "count more than 3 of 5 cgroups: the kernel gives no more memory. Remedy: free some, or "
+      "counting 3 of 5 matching cgroups: the kernel gives no more memory. Remedy: free some, or "
       "select fewer in cgroups.include");
   budget.max_cgroups = 2;
   EXPECT_EQ(
       describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 5)),
-      "count more than 2 of 5 cgroups: cgroups.max is 2. Remedy: raise cgroups.max, or select "
+      "counting 2 of 5 matching cgroups: cgroups.max is 2. Remedy: raise cgroups.max, or select "
       "fewer in cgroups.include");
 }
 
 TEST(BoundTest, ThatWasMetAlthoughThereShouldHaveBeenRoomIsNotExplainedByNumbers) {
   EXPECT_TRUE(describe(too_many_cgroups(roomy(), kNeed, {3, "open_files"}, 5))
-                  .starts_with("count more than 3 of 5 cgroups: the kernel gives no more file "
+                  .starts_with("counting 3 of 5 matching cgroups: the kernel gives no more file "
                                "descriptors. Remedy: "));
 }
 

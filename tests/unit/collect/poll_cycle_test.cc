@@ -475,7 +475,7 @@ TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOther
   EXPECT_EQ(totals.times().enabled, milliseconds{2});
   ASSERT_TRUE(report.failures.contains({"last counts of core", 0}));
   EXPECT_THAT(report.failures.at({"last counts of core", 0}).first.attempted,
-              testing::HasSubstr("read the last counts of 'instructions' in group 'core'"));
+              testing::HasSubstr("lost the last counts of 'instructions' in group 'core'"));
 }
 
 TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderKeepsItsCount) {

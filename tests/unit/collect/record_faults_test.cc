@@ -968,7 +968,7 @@ TEST(RecordFaultsTest, MembersThatTheKernelNoLongerReturnsAreReportedAndKeepThei
 
   EXPECT_EQ(cpu.total_of_cpu(), before);
   EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), cpu.truth[kBusy]) << "which has it by records";
-  EXPECT_THAT(cpu.failures, Contains(HasSubstr("read the last counts of 'page-faults' in group")));
+  EXPECT_THAT(cpu.failures, Contains(HasSubstr("lost the last counts of 'page-faults' in group")));
   cpu.kernel.set_online(true);
   cpu.is_listed_online = true;
   expect_counted_by_records_again(cpu, "back");

@@ -394,7 +394,7 @@ TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExp
   EXPECT_EQ(report_.cgroups_left_out, (Dropped{{"max", 2}}));
   ASSERT_EQ(report_.failures.size(), 1U);
   EXPECT_TRUE(report_.failures.begin()->second.first.attempted.starts_with(
-      "count more than 1 of 3 cgroups: "));
+      "counting 1 of 3 matching cgroups: "));
   EXPECT_EQ(again.cgroups_left_out, Dropped{});
   EXPECT_EQ(one_more.cgroups_left_out, (Dropped{{"max", 1}}));
 }

@@ -228,7 +228,8 @@ TEST_F(CountingSessionTest, EachKeyHasItsEffectAtAReload) {
     const auto [before, is_first] = sessions.try_emplace(key.before);
     if (is_first) before->second = start(key.before);
     const CountingSession& in_force = before->second;
-    const plan::LoadedPlan after = planned(key.after);
+    plan::LoadedPlan after = planned(key.after);
+    continue_plan(in_force.plan.counting, after.plan.counting);
     const CountingSession counting = *start_counting(after, roots_, kernel_, &in_force);
 
     EXPECT_EQ(counting.collector != nullptr, key.effect == Effect::kNewCollector) << key.path;
