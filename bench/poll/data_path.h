@@ -41,7 +41,7 @@ struct JoinTimes {
   double all = 0;      ///< of all pieces
   double prepare = 0;  ///< before the pieces, and the snapshot after them
   double piece = 0;    ///< the one that took longest
-  double longest = 0;  ///< of the worker that prepares, and then joins as many pieces as any other
+  double longest = 0;  ///< prepare, and then as many pieces as any other thread joins
 };
 
 /// One machine's data path, as a Collector runs it, in one thread.

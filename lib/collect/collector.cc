@@ -227,7 +227,9 @@ std::vector<PollCycle*> Collector::do_parts(Round round) {
                   started_);
   }
   for (Worker* worker : free) {
-    if (!worker->has_thread()) worker->do_part();
+    if (worker->has_thread()) continue;
+    worker->do_part();
+    ++steps_;
   }
   await_parts();
   std::vector<PollCycle*> done = take_results();
@@ -253,11 +255,14 @@ void Collector::await_parts() {
 
 bool Collector::anyone_progresses() {
   bool anyone = false;
+  bool in_round = false;
   for (const auto& worker : workers_) {
-    if (worker->is_at_work_in(round_)) anyone = worker->has_made_progress() || anyone;
+    if (!worker->is_at_work() || !worker->has_made_progress()) continue;
+    anyone = true;
+    in_round = in_round || worker->is_at_work_in(round_);
   }
   steps_ += anyone ? 1 : 0;
-  return anyone;
+  return in_round;
 }
 
 /// Of the CPUs that are online: the others have little to do.

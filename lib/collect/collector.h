@@ -85,9 +85,9 @@ class Collector {
   /// A poll or a reconciliation is running.
   bool is_busy() const { return is_polling_ || is_reconciling_; }
 
-  /// Grows while the sources complete something, within Timeouts::late, and with each completed
-  /// poll and reconciliation: a number that stands still for longer while the collector is busy
-  /// means that no CPU makes progress.
+  /// While a source completes something, grows at least once in each Timeouts::late; and with each
+  /// completed poll and reconciliation. A number that stands still for longer while the collector
+  /// is busy means that no CPU makes progress.
   std::uint64_t steps() const { return steps_; }
 
   /// From the next poll or reconciliation on. The counters and totals of groups that the new plan
@@ -121,7 +121,7 @@ class Collector {
   void start_missing_threads();
   std::vector<PollCycle*> do_parts(Round round);
   void await_parts();
-  bool anyone_progresses();
+  bool anyone_progresses();  ///< of the workers of this round
   bool anyone_has_arrived() const;
   std::vector<PollCycle*> take_results();
   void report_late_cpus(Round round);

@@ -24,8 +24,8 @@ bool has_probe_in_file(const GroupPlan& group) {
 
 namespace {
 
-/// Whether both are the same but for their duty cycles, and for where in the plan the groups are
-/// that they are estimated by.
+/// Whether both are the same but for their ids and duty cycles, and for where in the plan the
+/// groups are that they are estimated by.
 bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
   const auto& places = one.auxiliary;
   if (places.always_on.has_value() != other.auxiliary.always_on.has_value() ||
@@ -109,12 +109,13 @@ class ScopeChange {
         std::find_if(before_.columns.begin(), before_.columns.end(),
                      [&](const PublishedEvent& one) { return are_same_series(one, column); });
     if (old == before_.columns.end()) return true;
-    const auto is_same_part = [&](const EventAt& now, const EventAt& was) {
-      return now.event == was.event && goes_on(was.group, now.group);
+    const auto has_same = [&](const EventAt& now) {
+      return std::any_of(old->parts.begin(), old->parts.end(), [&](const EventAt& was) {
+        return was.event == now.event && goes_on(was.group, now.group);
+      });
     };
-    return old->event.scale == column.event.scale &&
-           std::is_permutation(column.parts.begin(), column.parts.end(), old->parts.begin(),
-                               old->parts.end(), is_same_part);
+    return old->event.scale == column.event.scale && old->parts.size() == column.parts.size() &&
+           std::all_of(column.parts.begin(), column.parts.end(), has_same);
   }
 
   const ScopePlan& before_;

@@ -54,13 +54,15 @@ class Increments {
   }
   /// Not all of it was counted all the time.
   bool is_estimated() const { return !estimated_.slots.empty(); }
-  /// Keeps the memory, as the next poll takes about as much.
   void clear() {
-    for (Slots* slots : {&exact_, &estimated_, &changed_}) slots->clear();
-    exact_values_.clear();
-    times_.clear();
-    totals_.clear();
-    states_.clear();
+    for (Slots* slots : {&exact_, &estimated_, &changed_}) {
+      empty(slots->slots);
+      slots->rise = true;
+    }
+    empty(exact_values_);
+    empty(times_);
+    empty(totals_);
+    empty(states_);
   }
 
   /// Calls for each element in `range`, in order,
@@ -86,10 +88,6 @@ class Increments {
     std::vector<std::uint32_t> slots;
     bool rise = true;
 
-    void clear() {
-      slots.clear();
-      rise = true;
-    }
     void add(std::size_t slot) {
       rise = rise && (slots.empty() || slots.back() <= slot);
       slots.push_back(static_cast<std::uint32_t>(slot));
@@ -107,6 +105,17 @@ class Increments {
       }
     }
   };
+  /// Keeps the memory, as the next poll takes about as much; not that of a burst.
+  template <typename T>
+  static void empty(std::vector<T>& values) {
+    constexpr std::size_t kMuch = 1024;
+    const bool is_much = values.capacity() > kMuch && values.capacity() / 4 > values.size();
+    if (is_much) {
+      values = {};
+    } else {
+      values.clear();
+    }
+  }
   struct StateChange {
     GroupState before;
     GroupState now;

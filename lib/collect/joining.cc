@@ -11,8 +11,8 @@ std::uint64_t new_number() {
   return ++last;
 }
 
-/// The number of increments that are added in about a millisecond.
-constexpr std::size_t kIncrementsOfAPiece = 16'384;
+/// So many increments are added, or rows settled, in about a millisecond.
+constexpr std::size_t kStepsOfAPiece = 16'384;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Joining::Joining(Ledger& ledger, std::vector<PollCycle*> parts)
   ledger_.find_changed();
   const std::size_t ranges =
       (ledger_.slots() + Ledger::kSlotsOfARange - 1) / Ledger::kSlotsOfARange;
-  pieces_ = std::min(ranges, increments / kIncrementsOfAPiece + 1);
+  pieces_ = std::min(ranges, (increments + ledger_.changed_rows()) / kStepsOfAPiece + 1);
 }
 
 void Joining::add(std::size_t piece) {

@@ -16,7 +16,7 @@ class Joining {
   /// All outlive it. The cycles of `parts` have ended their parts of the poll.
   Joining(Ledger& ledger, std::vector<PollCycle*> parts);
 
-  /// Each about a millisecond of work or less; none if no cgroup has changed.
+  /// Each about a millisecond of work or less; none without cgroups.
   std::size_t pieces() const { return pieces_; }
 
   /// Adds one piece after another, until all have been begun; by any number of threads at the same

@@ -19,7 +19,7 @@ PerEvent<T> for_each_event(const ScopePlan& plan) {
   return all;
 }
 
-/// The statistics of one CPU for the models, from one poll.
+/// The statistics of one CPU for the models, from one poll or reconciliation.
 struct ModelUpdates {
   explicit ModelUpdates(const CountingPlan& plan)
       : cpu(for_each_event<estimate::ModelUpdate>(plan.cpu)),

@@ -84,7 +84,7 @@ void settle(GroupRow& row, const StateCounts& cpus, bool is_counted) {
   row.has_times = (cpus.measured > 0 || cpus.wanted > 0) && !lacks_for_good;
 }
 
-/// A target that a late CPU has not opened yet, or has missed: a sum would lack it.
+/// A target that a late CPU has not polled yet, or has missed: a sum would lack it.
 constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
 constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
 
@@ -253,8 +253,8 @@ void Ledger::add_own(const PollCycle& cycle) {
     OfCpu& of_;
   };
   Cpu& cpu = cpus_.at(cycle.cpu());
-  cpu.plan = cycle.plan();
-  cpu.targets = cycle.targets();
+  cpu.plan = cycle.polled_plan();
+  cpu.targets = cycle.polled_targets();
   for (const TargetGroups& group : cycle.groups_of_cpu()) {
     if (!find_group(plan_->cpu, group.plan().id)) continue;
     OfCpu& of = cpu.groups.try_emplace(group.plan().id).first->second;
@@ -295,10 +295,11 @@ void Ledger::find_changed() {
   due_.add_all(unknown_);
   unknown_.reset(slots());
   behind_.clear();
-  for (const Place& place : cpus_) {
-    const Cpu& cpu = place.second;
+  std::size_t index = 0;
+  for (const auto& [number, cpu] : cpus_) {
+    const std::size_t at = index++;
     if (cpu.plan == plan_ && targets_->has_layout_of(*cpu.targets)) continue;
-    behind_.push_back(&place);
+    behind_.push_back({number, at, &cpu});
     for (std::size_t slot = 0; slot < slots(); ++slot) {
       const bool is_unknown = cpu.plan != plan_ || !targets_->has_series_of(*cpu.targets, slot);
       if (is_unknown) unknown_.add(slot);
@@ -338,11 +339,10 @@ void Ledger::settle_row(const GroupPlan& group, OfCgroups& of, std::size_t slot,
                         std::size_t row) const {
   const CgroupTarget& target = targets_->cgroups[slot];
   StateCounts states = of.states[row];
-  for (const Place* const behind : behind_) {
-    const auto& [cpu, known] = *behind;
-    const bool is_of_row = !plan_->cgroup_per_cpu || index_of(cpu) == row % rows_of_slot();
-    if (!is_of_row || target.is_free() || knows(known, group.id, slot)) continue;
-    if (counts_on(group, cpu)) states.add(target.is_counted() ? kUnopened : kMissed);
+  for (const Behind& behind : behind_) {
+    const bool is_of_row = !plan_->cgroup_per_cpu || behind.index == row % rows_of_slot();
+    if (!is_of_row || target.is_free() || knows(*behind.cpu, group.id, slot)) continue;
+    if (counts_on(group, behind.number)) states.add(target.is_counted() ? kUnopened : kMissed);
   }
   const bool is_counted =
       (states.counted > 0 || states.wanted == 0) && (states.on_pmu > 0 || states.lack_the_pmu == 0);
@@ -363,18 +363,17 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
   for (std::size_t row = 0; row < rows.size(); ++row) {
     RowState state;
     for (const int cpu : rows[row].cpus) {
-      const auto& groups = cpus_.at(cpu).groups;
-      const auto of = groups.find(group.id);
-      if (of == groups.end()) {
-        if (counts_on(group, cpu)) state.add(kUnopened, 0, 0);
-        continue;
-      }
+      const Cpu& on = cpus_.at(cpu);
+      const bool is_known = on.plan && find_group(on.plan->cpu, group.id);
+      const auto of = on.groups.find(group.id);
+      if (!is_known && counts_on(group, cpu)) state.add(kUnopened, 0, 0);
+      if (of == on.groups.end()) continue;
       table.rows[row].times.add(of->second.times);
       for (std::size_t event = 0; event < table.events; ++event) {
         table.total(row, event).add(of->second.totals[event]);
       }
-      state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
       table.is_estimated = table.is_estimated || of->second.is_estimated;
+      if (is_known) state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
     }
     collect::settle(table.rows[row], state.cpus, state.is_counted());
   }

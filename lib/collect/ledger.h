@@ -30,10 +30,11 @@ namespace pex::collect {
 /// A row of scope cpu has one if each of its CPUs has had the PMU, and none has been without it for
 /// more than that: the row is as good as the worst of them. A CPU that appears when the others are
 /// counted already joins once it has had the PMU, and must have had it within that time.
-/// An unknown total stands still, and continues from there once it is known again. A cgroup that a
-/// late CPU has not opened yet, or that has ended meanwhile, has no value.
+/// What is counted while a total is unknown is a part of it once it is known again. A cgroup that a
+/// late CPU has not polled yet, or that has ended meanwhile, has no value.
 ///
-/// Not thread-safe, but for add_cgroups() with ranges that begin at multiples of kSlotsOfARange.
+/// Not thread-safe, but for add_cgroups() and settle() with ranges that begin at multiples of
+/// kSlotsOfARange.
 class Ledger {
  public:
   static constexpr std::size_t kSlotsOfARange = 64;
@@ -55,7 +56,8 @@ class Ledger {
   void add_own(const PollCycle& cycle);
   void add_cgroups(const PollCycle& cycle, SlotRange range);
 
-  /// What cgroups did while their counters were closed. With a row for each CPU it is in none.
+  /// What cgroups did while their counters were closed. With a row for each CPU it is in none. From
+  /// then on all groups have evidence.
   void add_passed_over(std::size_t slot, std::chrono::nanoseconds time);
 
   std::size_t slots() const;
@@ -63,6 +65,8 @@ class Ledger {
   /// Finds the values of the rows that have changed since the last snapshot: first which they are,
   /// then in ranges as add_cgroups(). `snapshot` is the number of the one that follows.
   void find_changed();
+  /// So many rows have changed.
+  std::size_t changed_rows() const { return due_.size() * rows_of_slot() * cgroups_.size(); }
   void settle(SlotRange range, std::uint64_t snapshot);
 
   Snapshot snapshot(std::uint64_t number, const EventModels& models) const;
@@ -78,7 +82,7 @@ class Ledger {
     bool is_estimated = false;
   };
   struct Cpu {
-    std::shared_ptr<const CountingPlan> plan;  ///< of its last part; null: there was none
+    std::shared_ptr<const CountingPlan> plan;  ///< of its last poll; null: there was none
     std::shared_ptr<const TargetSet> targets;  ///< the same
     std::map<GroupId, OfCpu> groups;           ///< of scope cpu
   };
@@ -88,7 +92,12 @@ class Ledger {
     std::vector<StateCounts> states;  ///< of each row
   };
   class Sink;
-  using Place = std::pair<const int, Cpu>;
+  /// A CPU that has not polled all of the plan and the targets.
+  struct Behind {
+    int number = -1;
+    std::size_t index = 0;  ///< in the rows of a slot
+    const Cpu* cpu = nullptr;
+  };
 
   OfCgroups blank(const GroupPlan& group) const;
   std::size_t rows_of_slot() const { return plan_->cgroup_per_cpu ? cpus_.size() : 1; }
@@ -104,8 +113,8 @@ class Ledger {
   std::vector<OfCgroups> cgroups_;         ///< as plan_->cgroup.groups
   std::vector<std::uint64_t> same_since_;  ///< by slot: Snapshot::same_since
   RowSet due_;                             ///< slots with changes since the last snapshot
-  std::vector<const Place*> behind_;  ///< CPUs that do not know all of the plan and the targets
-  RowSet unknown_;                    ///< slots that some of these did not know
+  std::vector<Behind> behind_;
+  RowSet unknown_;  ///< slots that some of these did not know
   GroupStarts starts_;
 };
 

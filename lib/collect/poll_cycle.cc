@@ -161,6 +161,8 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
+  polled_plan_ = plan_;
+  polled_targets_ = targets_;
   return outcome;
 }
 

@@ -63,6 +63,9 @@ class PollCycle {
 
   /// Those of the last run() or reconcile(); null before.
   const std::shared_ptr<const TargetSet>& targets() const { return targets_; }
+  /// Those of the last run(), in which the states of the groups were reported; null before.
+  const std::shared_ptr<const CountingPlan>& polled_plan() const { return polled_plan_; }
+  const std::shared_ptr<const TargetSet>& polled_targets() const { return polled_targets_; }
 
   /// The statistics of the last run() or reconcile() for the models.
   const ModelUpdates& model_updates() const { return update_; }
@@ -143,6 +146,8 @@ class PollCycle {
   Scope cpu_scope_;
   Scope cgroup_scope_;
   std::shared_ptr<const TargetSet> targets_;
+  std::shared_ptr<const CountingPlan> polled_plan_;
+  std::shared_ptr<const TargetSet> polled_targets_;
   std::vector<CounterSource::Handle> changed_;   ///< reused, to allocate nothing
   std::vector<std::uint32_t> target_of_handle_;  ///< by handle of an open group: the cgroup
   RowSet changed_cgroups_;                       ///< in the last poll

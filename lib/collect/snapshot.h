@@ -22,7 +22,7 @@ namespace pex::collect {
 struct GroupRow {
   enum class Value {
     kNotHere,  ///< not counted at this row, for example on a CPU of another PMU, or not published
-    kNone,     ///< has not had the PMU (join), or a part of it cannot be counted: not zero
+    kNone,     ///< has not had the PMU (Ledger), or a part of it cannot be counted: not zero
     kKnown,
   };
   Value value = Value::kNotHere;

@@ -48,6 +48,13 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
   return sample;
 }
 
+/// Resizes it, and gives the memory of a burst of cgroups back.
+template <typename T, typename... Blank>
+void fit(std::vector<T>& values, std::size_t size, const Blank&... blank) {
+  values.resize(size, blank...);
+  if (values.capacity() / 4 > size) values.shrink_to_fit();
+}
+
 /// A group that never shares the PMU needs no history.
 estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
   return estimate::GroupEstimator{plan.estimated(), plan.mux_interval, plan.shares_pmu};
@@ -68,18 +75,18 @@ TargetGroups::~TargetGroups() {
 }
 
 void TargetGroups::resize(std::size_t targets) {
-  slots_.resize(targets);
+  fit(slots_, targets);
   for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->resize(targets);
   if (keeps_totals_) keep_totals();
   if (!standstills_.empty()) standstills_.resize(targets);
   if (can_lose_pmu()) {
-    shared_.resize(targets);
-    estimators_.resize(targets, blank_estimator(*plan_));
+    fit(shared_, targets);
+    fit(estimators_, targets, blank_estimator(*plan_));
     return;
   }
-  exact_enabled_.resize(targets);
-  exact_counts_.resize(targets * plan_->estimated());
-  if (!inexact_.empty()) inexact_.resize(targets);
+  fit(exact_enabled_, targets);
+  fit(exact_counts_, targets * plan_->estimated());
+  if (!inexact_.empty()) fit(inexact_, targets);
 }
 
 void TargetGroups::forget(std::size_t target) {
@@ -304,7 +311,7 @@ bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& rea
     exact_enabled_[target] = now;
     increments_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
   }
-  if (enabled > 0) slot.wanted = slot.counted = true;
+  if (enabled > 0) slot.wanted = slot.counted = true;  // note_wanted() notes the change
   for (std::size_t event = 0; keeps_totals_ && event < events; ++event) {
     kept_counts_[target * events + event] += increments[event];
   }

@@ -64,7 +64,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void move_off_cpu();
 
   Result<> start_thread();
-  /// Otherwise the caller does its part. Constant from its first part on.
+  /// Otherwise the caller does its part. Once true, it stays so.
   bool has_thread() const { return has_thread_; }
 
   /// It has no part of this round, as it is late.
@@ -81,8 +81,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool is_reconciled_with(const std::shared_ptr<const TargetSet>& targets) const;
 
   /// Adds the results of its part, unless they were taken before or are not complete, and then it
-  /// is late. Returns its cycle, if there are any: the increments and the updates for the models of
-  /// a poll belong to it, and change with its next part.
+  /// is late. Returns its cycle, if there are any: its increments and its updates for the models
+  /// change with its next part.
   PollCycle* take_results(PollReport& report, PollFeedback& feedback);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.

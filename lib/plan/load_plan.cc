@@ -229,8 +229,10 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   // All that it is made with is in one of these two.
   const CollectorBasis basis = basis_of(planned, hierarchy);
   collect::TargetTracker::Changes rest = changes_of(planned);
-  collect::TargetTracker::Cgroups cgroups{
-      .describer = std::move(rest.describer), .linger = rest.linger, .records = std::move(use)};
+  collect::TargetTracker::Cgroups cgroups;
+  cgroups.describer = std::move(rest.describer);
+  cgroups.linger = rest.linger;
+  cgroups.records = std::move(use);
   if (hierarchy) {
     cgroups.discovery.emplace(*hierarchy, std::move(rest.selection),
                               tree_limits(rest.budget, roots));

@@ -36,8 +36,7 @@ class SumTotals {
   void subtract(const SumTotals& less);
 
   /// Follows the rows of a cgroup to what they have now: `more` is by how much that is above these,
-  /// which become the greater of the two. So what falls, as when a late CPU is left out, adds
-  /// nothing when it comes back.
+  /// which become the greater of the two.
   void advance(const Snapshot& snapshot, RowRange rows, SumTotals& more);
 
  private:

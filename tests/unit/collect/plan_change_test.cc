@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "collect/counting_plan.h"
@@ -118,6 +119,36 @@ TEST(PlanChangeTest, AnEventOfSeveralGroupsGoesOnWithAllOfThemOrNone) {
   EXPECT_THAT(places(before, other_part), ElementsAre(kNew, kNew, 2));
   EXPECT_THAT(places(before, less), ElementsAre(kNew, 2));
   EXPECT_THAT(places(less, before), ElementsAre(kNew, kNew, 1));
+}
+
+/// One series that several groups are summed up in.
+CountingPlan plan_of_parts(const std::vector<std::string>& names) {
+  CountingPlan plan;
+  for (const std::string& name : names) {
+    const ScopePlan one = test::scope_plan({{name, {"cycles"}, {}, "uncore_" + name}});
+    if (plan.cpu.columns.empty()) plan.cpu.columns = one.columns;
+    plan.cpu.groups.push_back(one.groups[0]);
+  }
+  plan.cpu.columns[0].parts.clear();
+  for (std::size_t group = 0; group < names.size(); ++group) {
+    plan.cpu.columns[0].parts.push_back({group, 0});
+  }
+  return plan;
+}
+
+TEST(PlanChangeTest, AnEventGoesOnInWhateverOrderItsGroupsAre) {
+  const CountingPlan before = plan_of_parts({"a", "b", "c"});
+
+  EXPECT_THAT(places(before, plan_of_parts({"b", "c", "a"})), ElementsAre(1, 2, 0));
+  EXPECT_THAT(places(before, plan_of_parts({"a", "b"})), ElementsAre(kNew, kNew));
+}
+
+TEST(PlanChangeTest, AnEventThatMovesToAnotherGroupBeginsAnew) {
+  CountingPlan before = plan_of({{"a", {"cycles"}}, {"b", {"instructions"}}});
+  CountingPlan now = plan_of({{"a", {"cycles"}}});
+  now.cpu.columns[0].event = before.cpu.columns[1].event;
+
+  EXPECT_THAT(places(before, now), ElementsAre(kNew));
 }
 
 TEST(PlanChangeTest, AGroupThatBeginsAnewTakesThoseWithItThatAreEstimatedByIt) {

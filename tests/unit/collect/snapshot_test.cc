@@ -90,6 +90,18 @@ class SnapshotTest : public testing::Test {
     return joining.take(models);
   }
 
+  /// A reconciliation on all CPUs.
+  void reconcile() {
+    auto targets = std::make_shared<TargetSet>();
+    targets->cpus = cpus_;
+    targets->cgroups = cgroups_;
+    ledger_->follow(targets);
+    for (const auto& cycle : cycles_) {
+      (void)cycle->reconcile(targets, EventModels{*plan_});
+      ledger_->add(*cycle);
+    }
+  }
+
   void forget_polls() {
     cycles_.clear();
     ledger_.reset();
@@ -309,6 +321,24 @@ TEST_F(SnapshotOfACgroupTest, ThatCameAndEndedWhileACpuIsLateHasNoValue) {
     EXPECT_FALSE(snapshot->cgroup[0].rows[1].has_times);
     EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot->cgroup, 0), 0U) << "the other one";
   }
+}
+
+TEST_F(SnapshotOfACgroupTest, ThatALateCpuHasOpenedAndNotReadHasNoValue) {
+  (void)poll();
+  make_cgroup("/b");
+  kernel_.answer("cpu0 /b context-switches", counts({5}));
+  kernel_.answer("cpu1 /b context-switches", counts({7}));
+  reconcile();
+  late_ = {1};
+
+  const Snapshot late = poll();
+  late_ = {};
+  const Snapshot back = poll();
+
+  EXPECT_EQ(published(plan_->cgroup.columns[0], late.cgroup, 1), std::nullopt);
+  EXPECT_EQ(late.cgroup[0].rows[1].wanted_on, 2U);
+  EXPECT_EQ(late.cgroup[0].rows[1].counted_on, 1U);
+  EXPECT_EQ(published(plan_->cgroup.columns[0], back.cgroup, 1), 12U);
 }
 
 TEST_F(SnapshotOfACgroupTest, KeepsItsOwnTotalsWhenAnotherOneGoesWhileACpuIsLate) {
