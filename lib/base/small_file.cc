@@ -34,11 +34,14 @@ Result<> check_kind(const struct stat& status, const std::string& path, std::str
   return {};
 }
 
-/// A file without a name left. One that is replaced while it is opened has none either, but then
-/// there is another one.
-bool is_unlinked(const std::string& path, const struct stat& status) {
-  struct stat again {};
-  return status.st_nlink == 0 && ::stat(path.c_str(), &again) == 0 && again.st_nlink == 0;
+/// A mount of one file, which has no name left where it is mounted from. Other files without a
+/// name, as in memory or behind /proc/self/fd, are what they are meant to be. Linux before 5.8 does
+/// not say what is a mount (statx(2)).
+bool is_gone_behind_its_mount(const UniqueFd& fd) {
+  struct statx status {};
+  if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_NLINK, &status) != 0) return false;
+  const bool is_mount = (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return status.stx_nlink == 0 && is_mount;
 }
 constexpr const char* kMountRemedy =
     "mount the directory of the file, not the file alone: a mount of a file keeps the old one";
@@ -55,7 +58,7 @@ Result<UniqueFd> open_regular_file(const std::string& path, std::string_view nou
   UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (!fd || ::fstat(fd.get(), &status) != 0) return Error{errno, attempt(path, noun), {}};
   if (auto checked = check_kind(status, path, noun); !checked) return checked.error();
-  if (!noun.empty() && is_unlinked(path, status)) {
+  if (!noun.empty() && is_gone_behind_its_mount(fd)) {
     return Error{0,
                  attempt(path, noun) + ", which was replaced or deleted where it is mounted from",
                  kMountRemedy};

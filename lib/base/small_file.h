@@ -12,7 +12,8 @@ namespace pex {
 /// Opens a regular file for reading without ever blocking: a FIFO, socket or device is refused with
 /// EINVAL and a message that names its kind, a directory with EISDIR, a file on which another
 /// process has a lease with EAGAIN. `noun` describes the file in messages: "the configuration";
-/// with one, a file that has been replaced behind its mount (st_nlink is 0) is refused with code 0.
+/// with one, a file that has been replaced behind its mount (st_nlink is 0) is refused with code 0,
+/// from Linux 5.8 on, which says what is a mount (statx(2)).
 Result<UniqueFd> open_regular_file(const std::string& path, std::string_view noun = {});
 
 /// The whole content of one regular file. Fails as open_regular_file does, with EFBIG beyond

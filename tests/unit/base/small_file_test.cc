@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -147,6 +149,16 @@ TEST(WithoutFinalNewlineTest, TakesOneLineBreakAway) {
   EXPECT_EQ(without_final_newline("0-3\n\n"), "0-3\n");
   EXPECT_EQ(without_final_newline("\n"), "");
   EXPECT_EQ(without_final_newline(""), "");
+}
+
+TEST(ReadSmallFileTest, AFileInMemoryHasNoNameAndIsReadAllTheSame) {
+  const UniqueFd file{::memfd_create("config", MFD_CLOEXEC)};
+  ASSERT_EQ(::write(file.get(), "text", 4), 4);
+
+  const auto text = read_small_file("/proc/self/fd/" + std::to_string(file.get()), 100, "the file");
+
+  ASSERT_TRUE(text) << describe(text.error());
+  EXPECT_EQ(*text, "text");
 }
 
 }  // namespace
