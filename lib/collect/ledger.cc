@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/boot_clock.h"
-#include "collect/host_rows.h"
 
 namespace pex::collect {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
-#include "collect/group_state.h"
 #include "collect/increments.h"
 #include "collect/learning.h"
 #include "collect/poll_cycle.h"
@@ -24,8 +23,8 @@ namespace pex::collect {
 ///
 /// A row of a cgroup has a value if no CPU fails to count or to read it, and
 ///   - at least one has had the PMU: a starved CPU joins once it has the PMU. If one has been
-///   without
-///     it for more than estimate::kMaxImputed, another one must have had it since the last poll;
+///     without it for more than estimate::kMaxImputed, another one must have had it since the last
+///     poll;
 ///   - or it was read and has never run anywhere, which is an exact zero.
 /// A row of scope cpu has one if each of its CPUs has had the PMU, and none has been without it for
 /// more than that: the row is as good as the worst of them. A CPU that appears when the others are

@@ -60,6 +60,11 @@ struct HostRow {
 };
 using HostRows = std::vector<HostRow>;
 
+/// The parts of the machine that the CPUs in `counted`, which rise, are summed up in, by the
+/// numbers of their places. A CPU whose place is not known is a part of its own.
+HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
+                   const std::vector<int>& counted);
+
 /// One row of scope cgroup.
 struct CgroupRow {
   std::size_t target = 0;  ///< its slot, which may be free

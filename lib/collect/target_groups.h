@@ -10,7 +10,6 @@
 #include "cgroup/cgroup.h"
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
-#include "collect/group_state.h"
 #include "collect/increments.h"
 #include "collect/poll_report.h"
 #include "collect/row_set.h"

@@ -13,7 +13,12 @@ inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
-std::chrono::nanoseconds saturating_sum(std::chrono::nanoseconds a, std::chrono::nanoseconds b);
+inline std::chrono::nanoseconds saturating_sum(std::chrono::nanoseconds a,
+                                               std::chrono::nanoseconds b) {
+  std::int64_t sum = 0;
+  const bool overflows = __builtin_add_overflow(a.count(), b.count(), &sum);
+  return overflows ? std::chrono::nanoseconds::max() : std::chrono::nanoseconds{sum};
+}
 
 /// The totals of one event.
 struct EventTotal {
@@ -41,6 +46,15 @@ struct GroupTimes {
 
   void add(const GroupTimes& more);
 };
+
+inline void GroupTimes::add(const GroupTimes& more) {
+  enabled = saturating_sum(enabled, more.enabled);
+  running = saturating_sum(running, more.running);
+  imputed = saturating_sum(imputed, more.imputed);
+  unmeasured = saturating_sum(unmeasured, more.unmeasured);
+  reference += more.reference;
+  reference_sampled += more.reference_sampled;
+}
 
 /// Those of one interval.
 inline EventTotal total_of(const estimate::EventIncrement& event) {
