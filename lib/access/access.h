@@ -34,6 +34,12 @@ enum class ClientCertificate {
   kRequiredAndVerified  ///< RequireAndVerifyClientCert
 };
 
+/// Whether a certificate that a client shows is verified.
+inline bool verifies_clients(ClientCertificate policy) {
+  return policy == ClientCertificate::kVerifiedIfGiven ||
+         policy == ClientCertificate::kRequiredAndVerified;
+}
+
 /// Versions of TLS as on the wire (RFC 8446, 4.1.2).
 enum class TlsVersion : std::uint16_t {
   kTls10 = 0x0301,

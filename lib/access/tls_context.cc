@@ -291,11 +291,6 @@ void ask_for_certificate(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_num_tickets(context, 0);
 }
 
-bool verifies(ClientCertificate policy) {
-  return policy == ClientCertificate::kVerifiedIfGiven ||
-         policy == ClientCertificate::kRequiredAndVerified;
-}
-
 /// Those of this system: where OpenSSL was built to find them, and where distributions have them.
 /// Read now, as OpenSSL otherwise reads files during handshakes.
 Result<> trust_system(SSL_CTX* context) {
@@ -316,7 +311,7 @@ Result<> trust_system(SSL_CTX* context) {
 /// own certificate.
 Result<> trust_authorities(SSL_CTX* context, const TlsSettings& settings) {
   if (settings.client_ca.empty()) {
-    return verifies(settings.client_certificate) ? trust_system(context) : Result<>{};
+    return verifies_clients(settings.client_certificate) ? trust_system(context) : Result<>{};
   }
   const auto authorities = read_certificates(kClientCa, settings.client_ca);
   if (!authorities) return authorities.error();

@@ -14,12 +14,12 @@ namespace {
 
 using Protections = WebProtections;
 
-bool verifies_clients(const Protections& of) {
+bool requires_clients(const Protections& of) {
   return of.client_certificate == ClientCertificate::kRequiredAndVerified;
 }
 
 /// By the authorities of the operator, and not of the system: anybody may have one of those.
-bool knows_clients(const Protections& of) { return verifies_clients(of) && of.own_client_ca; }
+bool knows_clients(const Protections& of) { return requires_clients(of) && of.own_client_ca; }
 
 /// Removing TLS also removes the protections that are part of it, without further messages.
 bool keeps_tls(const Protections& before, const Protections& after) {
@@ -61,16 +61,16 @@ constexpr ProtectionEntry kProtections[] = {
      [](const Protections& of) { return std::string(of.tls ? "TLS" : "plain HTTP"); }},
     {"client_certificate", "tls_server_config.client_auth_type", true,
      [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && ((verifies_clients(before) && !verifies_clients(after)) ||
+       return keeps_tls(before, after) && ((requires_clients(before) && !requires_clients(after)) ||
                                            (knows_clients(before) && !knows_clients(after)));
      },
      [](const Protections& of) {
        return std::string(word_of(of.client_certificate)) +
-              (verifies_clients(of) && !of.own_client_ca ? " by any authority of the system" : "");
+              (requires_clients(of) && !of.own_client_ca ? " by any authority of the system" : "");
      }},
     {"client_allowed_sans", "tls_server_config.client_allowed_sans", true,
      [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && verifies_clients(after) && before.allowed_sans > 0 &&
+       return keeps_tls(before, after) && requires_clients(after) && before.allowed_sans > 0 &&
               after.allowed_sans == 0;
      },
      [](const Protections& of) {

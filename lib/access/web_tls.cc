@@ -211,11 +211,6 @@ void require_certificate_and_key(const yaml::Value& value, const ParsedTls& pars
   if (!parsed.key.is_given()) value.refuse("there is no key", "add 'key_file: ' and its name");
 }
 
-bool verifies_clients(ClientCertificate policy) {
-  return policy == ClientCertificate::kVerifiedIfGiven ||
-         policy == ClientCertificate::kRequiredAndVerified;
-}
-
 void check_clients(const ParsedTls& parsed) {
   const ClientCertificate policy = parsed.tls.client_certificate;
   if (verifies_clients(policy) && !parsed.client_ca.is_given()) {
