@@ -50,8 +50,7 @@ Result<Node> parse(const std::string& text, const std::string& path) {
   yaml::Diagnostics diagnostics;
   std::optional<Node> node = yaml::parse_yaml(text, path, diagnostics);
   if (node) return *std::move(node);
-  return Error{
-      EINVAL, "read the names of containers in '" + path + "', which is no YAML or JSON", {}};
+  return Error{0, "read the names of containers in '" + path + "', which is no YAML or JSON", {}};
 }
 
 Result<Node> read_node(const std::string& path) {
@@ -123,8 +122,9 @@ void ContainerNames::read_file(const std::string& path, Parse parse, State& stat
   const Result<Node> file = read_node(path);
   if (!file) {  // the known ones stay
     const int code = file.error().code;
-    state.error = code == EINVAL ? file.error() : cannot_read(path, code);
-    if (code != EINVAL) state.stamp.reset();  // it may be readable soon, and still be the same
+    const bool is_wrong = code == EINVAL || code == 0;  // what it is, or what it has
+    state.error = is_wrong ? file.error() : cannot_read(path, code);
+    if (!is_wrong) state.stamp.reset();  // it may be readable soon, and still be the same
     return;
   }
   state.names.clear();
@@ -193,7 +193,7 @@ bool ContainerNames::read(const Source& source, bool is_minute, State& state) co
   } else {
     read_file(
         file, [](const Node& node, auto add) { parse_map(node, add); }, state);
-    const bool is_unreadable = state.error && state.error->code == EINVAL;
+    const bool is_unreadable = state.error && state.error->code == 0;
     if (is_unreadable) state.error->remedy = "write lines ID: {container: NAME, image: IMAGE}";
   }
   const bool is_absent = state.error && is_absence(state.error->code);

@@ -1,6 +1,7 @@
 #include "cgroup/container_names.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -129,6 +130,18 @@ TEST(ContainerNamesTest, WhatCannotBeReadIsReportedUntilItCanAndKnownNamesStay) 
   tree.write("names", kWeb + ": {container: web2}\n");
   EXPECT_FALSE(names.update(kStart + 3s).error);
   EXPECT_EQ(named(names, kWeb).container, "web2");
+}
+
+TEST(ContainerNamesTest, AFifoIsRefusedWithItsOwnRemedyAndOtherTextWithThatOfAFileOfNames) {
+  test::TempTree tree{{"text", "a: [b"}};
+  ASSERT_EQ(::mkfifo(tree.path("fifo").c_str(), 0600), 0);
+  const auto remedy_of = [&](const std::string& name) {
+    const auto error = names_in(tree.path(name)).update(kStart).error;
+    return error ? error->remedy.text() : "(no error)";
+  };
+
+  EXPECT_TRUE(remedy_of("fifo").starts_with("write its content into a regular file"));
+  EXPECT_TRUE(remedy_of("text").starts_with("write lines ID:"));
 }
 
 TEST(ContainerNamesTest, AFileOfDockerThatCannotBeParsedIsReportedAndOnlyItsNameIsMissing) {
