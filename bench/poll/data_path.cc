@@ -22,13 +22,17 @@ collect::TargetSet targets_of(const collect::TargetSet& synthetic, int cpus) {
     machine.places[cpu] = {.cpu = cpu};
   }
   targets.cpus = std::make_shared<const collect::MachineCpus>(std::move(machine));
+  cgroup::CgroupNames::Map names;
   for (collect::CgroupTarget& target : targets.cgroups) {
+    names.emplace(target.series, target.path);
     cgroup::Cgroup cgroup;
     cgroup.path = target.path;
     cgroup.id = target.series;
     cgroup.directory.reset(kDirectory);
     target.cgroup = std::make_shared<const cgroup::Cgroup>(std::move(cgroup));
   }
+  targets.names =
+      std::make_shared<const cgroup::CgroupNames>(cgroup::CgroupNames{}.with(names));
   return targets;
 }
 
