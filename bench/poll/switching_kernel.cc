@@ -18,16 +18,18 @@ constexpr std::size_t kLeaderAt = 4;        ///< word of a record: the value of 
 Result<perf::OpenCounter> SwitchingKernel::open_event(perf::EventAttr& attr,
                                                       const perf::EventTarget& target) {
   perf::OpenCounter counter = add(target.group_fd, (attr.read_format & PERF_FORMAT_ID) != 0);
-  cpus_[counter.fd.get()] = target.cpu;
-  Ring& ring = rings_[target.cpu];
-  if (attr.sample_period > 0) {
-    ring.leader = counter.id;
-    ring.switches = 0;
-  }
+  const bool reports_cgroups = (attr.flags & perf::attr_flag(perf::AttrFlag::kCgroup)) != 0;
+  if (!reports_cgroups) events_[counter.fd.get()] = {target.cpu, counter.id};
   return counter;
 }
 
-Result<> SwitchingKernel::control(int, perf::EventControl, std::uint64_t) { return {}; }
+Result<> SwitchingKernel::control(int fd, perf::EventControl operation, std::uint64_t) {
+  if (operation != perf::EventControl::kSetOutput) return {};
+  const Event& event = events_.at(fd);
+  rings_[event.cpu].leader = event.id;
+  rings_[event.cpu].switches = 0;
+  return {};
+}
 
 Result<perf::Mapping> SwitchingKernel::map(int fd, std::size_t bytes, std::size_t, bool) {
   void* const start =
@@ -36,9 +38,11 @@ Result<perf::Mapping> SwitchingKernel::map(int fd, std::size_t bytes, std::size_
   auto* const page = static_cast<perf_event_mmap_page*>(start);
   page->data_offset = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   page->data_size = bytes - page->data_offset;
-  Ring& ring = rings_[cpus_.at(fd)];
-  ring.page = static_cast<std::byte*>(start);
-  ring.head = 0;
+  if (const auto event = events_.find(fd); event != events_.end()) {
+    Ring& ring = rings_[event->second.cpu];
+    ring.page = static_cast<std::byte*>(start);
+    ring.head = 0;
+  }
   return perf::Mapping{start, bytes};
 }
 

@@ -26,7 +26,11 @@ class SwitchingKernel final : public InstantKernel {
   bool leave(int cpu, std::uint64_t cgroup);
 
  private:
-  /// A ring, and the last group that was opened to write into it.
+  struct Event {
+    int cpu = -1;
+    std::uint64_t id = 0;
+  };
+  /// A ring, and the last group that was attached to it.
   struct Ring {
     std::byte* page = nullptr;  ///< of the mapping, which whoever asked for it owns
     std::uint64_t head = 0;
@@ -34,8 +38,8 @@ class SwitchingKernel final : public InstantKernel {
     std::uint64_t switches = 0;
   };
 
-  std::map<int, int> cpus_;    ///< of descriptors
-  std::map<int, Ring> rings_;  ///< by CPU
+  std::map<int, Event> events_;  ///< by descriptor; not of rings that new cgroups are reported in
+  std::map<int, Ring> rings_;    ///< by CPU
   std::vector<std::uint64_t> record_;
 };
 

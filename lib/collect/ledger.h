@@ -87,7 +87,7 @@ class Ledger {
   };
   /// One group of scope cgroup.
   struct OfCgroups {
-    GroupTable table;                 ///< rows as row_of()
+    GroupTable table;                 ///< rows: of each slot one, or one for each CPU
     std::vector<StateCounts> states;  ///< of each row
   };
   class Sink;

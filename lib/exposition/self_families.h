@@ -99,8 +99,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "`outcome`: read, lost, skipped",
      "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
      "write the record. Events in such a gap are counted for no cgroup. For each cgroup of that "
-     "CPU "
-     "the gap is enabled and unmeasured time."},
+     "CPU the gap is enabled and unmeasured time."},
     {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
      "`result`: equal, different, inconclusive",
      "Once a minute, a busy cgroup on each CPU is also counted by file descriptors, and the "
