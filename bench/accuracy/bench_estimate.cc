@@ -24,9 +24,9 @@ namespace {
 using estimate::EventIncrement;
 using estimate::EventModel;
 using estimate::GroupEstimator;
+using estimate::Interval;
 using estimate::ModelUpdate;
-using estimate::ReferenceTotals;
-using estimate::Sample;
+using estimate::Reference;
 using std::chrono::nanoseconds;
 
 /// For each event and poll.
@@ -59,16 +59,17 @@ class Kernel {
     }
   }
 
-  Sample next() {
+  Interval next() {
     const Step& step = steps_[poll_++ % steps_.size()];
     enabled_ += nanoseconds{kSecond};
-    running_ += nanoseconds{step.running};
-    for (std::uint64_t& count : counts_) count += step.counted;
-    if (!scenario_.has_reference) return {enabled_, running_, counts_, {}, {}};
-    reference_.sampled += step.sampled;
+    for (std::uint64_t& count : counts_) count = step.counted;
+    Interval interval{nanoseconds{kSecond}, nanoseconds{step.running}, counts_};
+    if (!scenario_.has_reference) return interval;
+    reference_.sampled = step.sampled;
     reference_.always += step.reference;
     reference_.always_enabled = enabled_;
-    return {enabled_, running_, counts_, reference_, {}};
+    interval.reference = reference_;
+    return interval;
   }
 
  private:
@@ -81,9 +82,8 @@ class Kernel {
   std::array<Step, 16> steps_;
   std::size_t poll_ = 0;
   nanoseconds enabled_{};
-  nanoseconds running_{};
-  std::vector<std::uint64_t> counts_;
-  ReferenceTotals reference_;
+  std::vector<std::uint64_t> counts_;  ///< in the last poll
+  Reference reference_;
 };
 
 std::vector<Kernel> kernels(std::size_t events, Scenario scenario) {
@@ -99,18 +99,14 @@ class PlainScaling {
  public:
   explicit PlainScaling(std::size_t events) : events_(events) {}
 
-  void advance(const Sample& sample, std::span<std::uint64_t> increments) {
-    const double enabled = static_cast<double>((sample.enabled - enabled_).count());
-    const double running = static_cast<double>((sample.running - running_).count());
-    enabled_ = sample.enabled;
-    running_ = sample.running;
+  void advance(const Interval& interval, std::span<std::uint64_t> increments) {
+    const double enabled = static_cast<double>(interval.enabled.count());
+    const double running = static_cast<double>(interval.running.count());
     if (running <= 0) return;
     const double scale = enabled / running;
     for (std::size_t event = 0; event < events_.size(); ++event) {
       Event& one = events_[event];
-      const double scaled =
-          static_cast<double>(sample.counts[event] - one.count) * scale + one.fraction;
-      one.count = sample.counts[event];
+      const double scaled = static_cast<double>(interval.counts[event]) * scale + one.fraction;
       const double whole = std::floor(scaled);
       one.fraction = scaled - whole;
       increments[event] = static_cast<std::uint64_t>(whole);
@@ -119,11 +115,8 @@ class PlainScaling {
 
  private:
   struct Event {
-    std::uint64_t count = 0;
     double fraction = 0;
   };
-  nanoseconds enabled_{};
-  nanoseconds running_{};
   std::vector<Event> events_;
 };
 

@@ -18,20 +18,23 @@ double scaled_by_time(const Reading& last, const Reading& now) {
   return running > 0 ? real(now.events - last.events) * enabled / running : 0;
 }
 
-estimate::Sample sample_of(const Reading& now, bool kernel_mistimes) {
-  estimate::Sample sample{.enabled = nanoseconds{now.enabled_ns},
-                          .running = nanoseconds{now.running_ns},
-                          .counts = {&now.events, 1}};
+/// `events`: that were counted in it.
+estimate::Interval interval_of(const Reading& last, const Reading& now, const std::uint64_t& events,
+                               bool kernel_mistimes) {
+  estimate::Interval interval{.enabled = nanoseconds{now.enabled_ns - last.enabled_ns},
+                              .running = nanoseconds{now.running_ns - last.running_ns},
+                              .counts = {&events, 1}};
   if (now.always_enabled_ns > 0) {
-    sample.reference = {now.sampled, now.always, nanoseconds{now.always_enabled_ns}};
+    interval.reference = {now.sampled - last.sampled, now.always,
+                          nanoseconds{now.always_enabled_ns}};
   }
-  if (now.clock_ns > 0) sample.clock = nanoseconds{now.clock_ns};
+  if (now.clock_ns > 0) interval.clock = nanoseconds{now.clock_ns - last.clock_ns};
   if (now.clock_always_enabled_ns > 0) {
-    sample.clock_always = {nanoseconds{now.clock_always_ns},
-                           nanoseconds{now.clock_always_enabled_ns}};
+    interval.clock_always = {nanoseconds{now.clock_always_ns},
+                             nanoseconds{now.clock_always_enabled_ns}};
   }
-  sample.kernel_mistimes = kernel_mistimes;
-  return sample;
+  interval.kernel_mistimes = kernel_mistimes;
+  return interval;
 }
 
 }  // namespace
@@ -97,8 +100,10 @@ void Comparison::poll(int second, std::span<const Reading> readings, Case& resul
 Comparison::Shown Comparison::advance(Group& group, const Reading& now,
                                       estimate::ModelUpdate& update) {
   estimate::EventIncrement increment;
-  const auto advanced = group.estimator.advance(sample_of(now, kernel_mistimes_), {&model_, 1},
-                                                {&increment, 1}, {&update, 1});
+  const std::uint64_t events = now.events - group.last.events;
+  const auto advanced =
+      group.estimator.advance(interval_of(group.last, now, events, kernel_mistimes_), {&model_, 1},
+                              {&increment, 1}, {&update, 1});
   kernel_mistimes_ = kernel_mistimes_ || advanced.mistimed;
   group.observed += increment.observed;
   group.extrapolated += increment.extrapolated;

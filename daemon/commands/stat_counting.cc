@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "collect/target_groups.h"
 #include "daemon/service/human_format.h"
 #include "events/core_pmu.h"
 #include "events/event_table.h"
@@ -20,10 +21,8 @@ constexpr const char* kClock = "task-clock";
 
 /// Software events always count; the kernel may still account some microseconds of each wake-up as
 /// enabled and not running.
-nanoseconds running_time(const perf::GroupReading& reading, const collect::GroupPlan& plan,
-                         nanoseconds enabled) {
-  const bool always_counts = !plan.shares_pmu && reading.time_running.count() > 0;
-  return always_counts ? enabled : std::min(reading.time_running, enabled);
+bool always_counts(const perf::GroupReading& reading, const collect::GroupPlan& plan) {
+  return !plan.shares_pmu && reading.time_running.count() > 0;
 }
 
 StatValue::Coverage coverage_of(const collect::GroupTimes& times, bool was_counted) {
@@ -86,7 +85,8 @@ StatGroups::StatGroups(const plan::TaskPlan& plan,
 }
 
 StatCounting::Group::Group(const collect::GroupPlan& plan)
-    : estimator(plan.estimated(), plan.mux_interval, plan.shares_pmu),
+    : last(perf::words_of_last_reading(plan.events.size())),
+      estimator(plan.estimated(), plan.mux_interval, plan.shares_pmu),
       totals(plan.estimated()),
       models(plan.estimated()) {}
 
@@ -120,11 +120,11 @@ void StatCounting::read_group(std::size_t index) {
   group.has_lost_place = group.has_lost_place || (done && is_off);
   group.was_read = done && !is_off;
   if (!group.was_read) return;
-  const estimate::Sample sample = sample_of(index);
+  const estimate::Interval interval = interval_of(index);
   std::vector<estimate::EventIncrement> increments(group.models.size());
   std::vector<estimate::ModelUpdate> updates(group.models.size());
   const estimate::GroupIncrement increment =
-      group.estimator.advance(sample, group.models, increments, updates);
+      group.estimator.advance(interval, group.models, increments, updates);
   group.times.add(collect::times_of(increment));
   for (std::size_t i = 0; i < increments.size(); ++i) {
     group.totals[i].add(collect::total_of(increments[i]));
@@ -137,8 +137,8 @@ void StatCounting::read_group(std::size_t index) {
   for (std::size_t i = 0; i < updates.size(); ++i) group.models[i].learn(updates[i]);
 }
 
-/// For how long the group wanted the PMU. The kernel also accounts the time on CPUs without it, so
-/// there the clock of its CPUs decides.
+/// For how long the group wanted the PMU, in all. The kernel also accounts the time on CPUs without
+/// it, so there the clock of its CPUs decides.
 nanoseconds StatCounting::enabled(const collect::GroupPlan& plan, Group& group) const {
   const auto clock = layout_.clocks.find(plan.pmu);
   if (clock == layout_.clocks.end()) return group.reading.time_enabled;
@@ -150,20 +150,20 @@ nanoseconds StatCounting::enabled(const collect::GroupPlan& plan, Group& group) 
   return std::max(group.clock, group.reading.time_running);  // they are read a moment apart
 }
 
-estimate::Sample StatCounting::sample_of(std::size_t index) {
+estimate::Interval StatCounting::interval_of(std::size_t index) {
   const collect::GroupPlan& plan = plan_.counting.groups[index];
   Group& group = groups_[index];
-  estimate::Sample sample;
-  sample.enabled = enabled(plan, group);
-  sample.running = running_time(group.reading, plan, sample.enabled);
-  sample.counts = std::span(group.reading.counts).first(plan.estimated());
+  perf::GroupReading now = group.reading;
+  now.time_enabled = enabled(plan, group);
+  if (always_counts(now, plan)) now.time_running = now.time_enabled;
+  perf::advance(group.last, now, group.since);
+  collect::AlwaysOn always_on;
   const std::optional<collect::EventAt>& always = plan.auxiliary.reference_always;
-  if (plan.auxiliary.reference && always && groups_[always->group].was_read) {
+  if (always && groups_[always->group].was_read) {
     const perf::GroupReading& reference = groups_[always->group].reading;
-    sample.reference = {group.reading.counts[*plan.auxiliary.reference],
-                        reference.counts[always->event], reference.time_enabled};
+    always_on.reference = {reference.counts[always->event], reference.time_enabled};
   }
-  return sample;
+  return collect::interval_of(group.since, plan, always_on);
 }
 
 void StatCounting::finish(const std::optional<StatUse>& use) {

@@ -10,6 +10,7 @@
 #include "collect/learning.h"
 #include "collect/totals.h"
 #include "estimate/group_estimator.h"
+#include "perf/group_interval.h"
 #include "perf/task/task_counters.h"
 #include "plan/task_plan.h"
 
@@ -79,11 +80,13 @@ class StatCounting {
   struct Group {
     Group(const collect::GroupPlan& plan);
 
+    std::vector<std::uint64_t> last;  ///< words of the last reading
     estimate::GroupEstimator estimator;
     collect::GroupTimes times;
     std::vector<collect::EventTotal> totals;
     std::vector<estimate::EventModel> models;
     perf::GroupReading reading;
+    perf::GroupInterval since;         ///< the reading before
     std::chrono::nanoseconds clock{};  ///< the tasks were on the CPUs of its PMU
     std::size_t scaled = 0;            ///< intervals in which a part was counted
     std::size_t anomalies = 0;         ///< intervals in which a total fell
@@ -95,7 +98,7 @@ class StatCounting {
 
   void read_group(std::size_t index);
   std::chrono::nanoseconds enabled(const collect::GroupPlan& plan, Group& group) const;
-  estimate::Sample sample_of(std::size_t index);
+  estimate::Interval interval_of(std::size_t index);
   void add_lost_time(std::size_t index);
   void add_uncounted(const StatUse& use);
   StatValue value_of(const plan::TaskEvent& event) const;

@@ -7,14 +7,14 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
 #include "collect/counting_plan.h"
 #include "collect/machine_cpus.h"
+#include "collect/row_set.h"
 #include "perf/counter_group.h"
-#include "perf/group_reading.h"
+#include "perf/group_interval.h"
 
 namespace pex::collect {
 
@@ -22,27 +22,61 @@ struct PollFeedback;
 struct PollReport;
 struct TargetSet;
 
-/// The counters of one CPU: opens, reads and closes those of a group at a target. A PollCycle
-/// counts with nothing else. Belongs to the thread of its CPU, except for progress().
-class CounterSource {
+/// The counters of one group at all its targets on one CPU. A target is a slot of a TargetSet, or 0
+/// for the CPU itself.
+class GroupCounters {
  public:
-  /// An open group, until it is closed; then the number is reused.
-  using Handle = std::uint32_t;
-
   /// The result of a read.
   enum class State {
-    kCounting,   ///< the reading is filled
-    kUnchanged,  ///< equal to the last reading of this group, which was enabled all the time since:
-                 ///< not filled, and there is nothing to add
+    kCounting,   ///< the interval is filled
+    kUnchanged,  ///< nothing happened, and it was enabled all the time: not filled
     kOffPmu,     ///< pinned, and off the PMU: not filled
   };
+  struct Opened {
+    std::size_t events = 0;
+    bool are_shared = false;  ///< with other targets: none can be stopped alone, and it takes no
+                              ///< descriptors
+  };
 
+  /// What is open is closed.
+  virtual ~GroupCounters() = default;
+
+  /// Opens `events`, the first of `group`, in `cgroup` or, if that is null, for the whole CPU. All
+  /// or nothing. What they count from then on is in the intervals.
+  virtual Result<Opened, perf::OpenFailure> open(
+      std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) = 0;
+  virtual void close(std::size_t target) = 0;
+
+  /// Since the last call, or since it was opened. `since` may be reused, to allocate nothing.
+  virtual Result<State> read(std::size_t target, perf::GroupInterval& since) = 0;
+  /// After State::kOffPmu, before it is closed: its last counts, if they are available.
+  virtual Result<State> read_off_pmu(std::size_t target, perf::GroupInterval& since) = 0;
+
+  /// Stops it at one target where it is not shared, so that others have the PMU, and starts it
+  /// again. A start also requests the place of a pinned group that is off the PMU.
+  virtual Result<> set_enabled(std::size_t target, bool enabled) = 0;
+  /// The same where targets share it. Called at each poll for each group that shares the PMU, again
+  /// and again with the same value and also while no target is open, as these counters may outlive
+  /// a target and a plan; and after a target is opened while the group is paused.
+  virtual Result<> set_paused([[maybe_unused]] const GroupPlan& group,
+                              [[maybe_unused]] bool paused) {
+    return {};
+  }
+};
+
+/// The counters of one CPU. A PollCycle counts with nothing else. Belongs to the thread of its CPU,
+/// except for progress().
+class CounterSource {
+ public:
   virtual ~CounterSource() = default;
 
   /// The plan whose groups are counted from now on. Called before all other functions, and when the
   /// plan changes: then those groups are closed that the new one does not have (GroupId), and
   /// the others stay open.
   virtual void use(const std::shared_ptr<const CountingPlan>&) {}
+  /// Of a group of the plan, with the source as their owner: it outlives them.
+  virtual std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) = 0;
 
   /// Called at the start of each poll and reconciliation, for example to drain a buffer. True if
   /// the source counts in another way from now on: what is open is then read for the last time,
@@ -57,47 +91,13 @@ class CounterSource {
   /// The CPU is known to be offline, so the next detect_cpu_offline() restarts.
   virtual void forget_cpu() = 0;
 
-  /// Opens `events`, the first of `group`, in `cgroup` or, if that is null, for the whole CPU. All
-  /// or nothing. They count from 0.
-  virtual Result<Handle, perf::OpenFailure> open(
-      const GroupPlan& group, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) = 0;
-  virtual void close(Handle group) = 0;
+  /// Adds those slots of cgroups at which anything may have happened since the last call: at all
+  /// others each group is State::kUnchanged, and need not be read. Called in a poll when all groups
+  /// are open, before they are read. False if the source does not know, and all are to be read; so
+  /// does one that has a descriptor for any of them.
+  virtual bool take_changed([[maybe_unused]] RowSet& slots) { return false; }
 
-  /// Counts and times since the group was opened, for as many events as it was opened with. They
-  /// never decrease. `reading` may be reused from any group, to allocate nothing.
-  virtual Result<State> read(Handle group, perf::GroupReading& reading) = 0;
-  /// After a read, for how long nothing was counted since the last call, although the target may
-  /// have run: its records were lost. It is in none of the times of the reading.
-  virtual std::chrono::nanoseconds take_lost(Handle) { return {}; }
-  /// Fills `groups` with those open ones in cgroups that may have changed since the last call, in
-  /// any order: all others are State::kUnchanged, and need not be read. Called in a poll when all
-  /// groups are open, before they are read. False if the source does not know, and all are to be
-  /// read; so does one that has a descriptor for any of them.
-  virtual bool take_changed([[maybe_unused]] std::vector<Handle>& groups) { return false; }
-  /// After State::kOffPmu, before the group is closed: its last counts, if they are available.
-  virtual Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) = 0;
-
-  /// Whether one group can be stopped without others.
-  virtual bool can_stop(Handle) const { return true; }
-  /// Stops the group, so that others have the PMU, and restarts it. enable() also requests the
-  /// place of a pinned group that is off the PMU.
-  virtual Result<> disable(Handle group) = 0;
-  virtual Result<> enable(Handle group) = 0;
-
-  /// Stops and restarts the counters that several targets of `group` share, those of which
-  /// can_stop() is false. Called at each poll for each group that shares the PMU, again and again
-  /// with the same value and also while no target is open, as these counters may outlive a target
-  /// and a plan; and after a target is opened while the group is paused.
-  virtual Result<> set_paused([[maybe_unused]] const GroupPlan& group,
-                              [[maybe_unused]] bool paused) {
-    return {};
-  }
-
-  /// The counters of one group.
-  virtual std::size_t events(Handle group) const = 0;
-  /// Open ones, each a file descriptor: those that only serve this group, and all others.
-  virtual std::size_t descriptors(Handle group) const { return events(group); }
+  /// Open counters that belong to no group, each a file descriptor.
   virtual std::size_t own_events() const = 0;
 
   /// The clock of the times of whole-CPU groups. It stands still during a suspend.

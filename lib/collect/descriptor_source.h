@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collect/counter_source.h"
@@ -56,12 +59,45 @@ class CountedKernel final : public perf::PerfKernel {
   std::atomic<std::uint64_t> answers_ = 0;
 };
 
-/// Counts with one file descriptor of perf_event_open(2) for each event, target and CPU.
+/// One file descriptor of perf_event_open(2) for each event and target.
+class DescriptorGroup final : public GroupCounters {
+ public:
+  /// `kernel` outlives it. It opens at most so many events.
+  DescriptorGroup(perf::PerfKernel& kernel, int cpu, std::size_t events)
+      : kernel_(&kernel), cpu_(cpu), words_(perf::words_of_last_reading(events)) {}
+
+  Result<Opened, perf::OpenFailure> open(
+      std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
+  void close(std::size_t target) override;
+
+  Result<State> read(std::size_t target, perf::GroupInterval& since) override;
+  Result<State> read_off_pmu(std::size_t target, perf::GroupInterval& since) override;
+  Result<> set_enabled(std::size_t target, bool enabled) override;
+
+ private:
+  void prefetch_after(std::size_t target) const;
+  State advance(std::size_t target, perf::GroupInterval& since);
+
+  perf::PerfKernel* kernel_;
+  int cpu_;
+  std::size_t words_;
+  bool always_count_ = false;  ///< events in cgroups that never lose the PMU
+  std::vector<std::optional<perf::CounterGroup>> counters_;  ///< by target
+  std::vector<std::uint64_t> last_;                          ///< readings, [target * words_ + word]
+  perf::GroupReading reading_;                               ///< reused, to allocate nothing
+};
+
+/// Counts with descriptors alone.
 class DescriptorSource final : public CounterSource {
  public:
   /// `kernel` outlives it.
-  DescriptorSource(perf::PerfKernel& kernel, int cpu);
+  DescriptorSource(perf::PerfKernel& kernel, int cpu)
+      : kernel_(kernel), cpu_(cpu), offline_(kernel_, cpu) {}
 
+  std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override {
+    return std::make_unique<DescriptorGroup>(kernel_, cpu_, group.events.size());
+  }
   void report(PollReport& report, PollFeedback&) override { ++report.now.cpus_by_descriptors; }
 
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override {
@@ -69,30 +105,14 @@ class DescriptorSource final : public CounterSource {
   }
   void forget_cpu() override { offline_.reset(); }
 
-  Result<Handle, perf::OpenFailure> open(
-      const GroupPlan& group, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
-  void close(Handle group) override;
-
-  Result<State> read(Handle group, perf::GroupReading& reading) override;
-  Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
-  Result<> disable(Handle group) override { return groups_[group]->disable(kernel_); }
-  Result<> enable(Handle group) override { return groups_[group]->enable(kernel_); }
-
-  std::size_t events(Handle group) const override { return groups_[group]->size(); }
   std::size_t own_events() const override { return offline_.is_open() ? 1 : 0; }
   std::chrono::nanoseconds now() override { return kernel_.now(); }
   std::uint64_t progress() const override { return kernel_.answers(); }
 
  private:
-  void prefetch_after(Handle group) const;
-
   CountedKernel kernel_;
   int cpu_;
   CpuOfflineDetector offline_;
-  std::vector<std::optional<perf::CounterGroup>> groups_;  ///< by Handle
-  std::vector<bool> always_count_;  ///< those in cgroups whose events never lose the PMU
-  std::vector<Handle> free_;        ///< of groups_
 };
 
 /// One for each event and CPU, and one for each CPU's CpuOfflineDetector.

@@ -27,7 +27,7 @@ struct ModelUpdates {
 
   PerEvent<estimate::ModelUpdate> cpu;
   PerEvent<estimate::ModelUpdate> cgroup;
-  bool kernel_mistimes = false;  ///< known before, or seen in this poll (estimate::Sample)
+  bool kernel_mistimes = false;  ///< known before, or seen in this poll (estimate::Interval)
   bool has_learned = false;      ///< false: nothing but exact counts, which add nothing
 
   void clear();

@@ -191,13 +191,7 @@ void PollCycle::resume_groups(std::chrono::nanoseconds now, PollReport& report) 
 void PollCycle::find_due() {
   std::swap(due_cgroups_, changed_cgroups_);
   changed_cgroups_.reset(cgroup_scope_.targets);
-  if (source_->take_changed(changed_)) {
-    for (const CounterSource::Handle group : changed_) {
-      changed_cgroups_.add(target_of_handle_[group]);
-    }
-  } else {
-    changed_cgroups_.add_all();
-  }
+  if (!source_->take_changed(changed_cgroups_)) changed_cgroups_.add_all();
   due_cgroups_.add_all(changed_cgroups_);
 }
 
@@ -247,7 +241,7 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
                         PollReport& report) {
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     if (!scope.groups[index].is_open(target)) continue;
-    collect_group(scope, target, index, Reading::kOneOfMany, models, report);
+    collect_group(scope, target, index, Reading::kOfPoll, models, report);
   }
   if (!scope.may_starve || is_paused_) return;
   Rotation& rotation = scope.rotations[target];
@@ -255,10 +249,10 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
   report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
 }
 
-/// read -> estimate -> accumulate. The failure of one group does not affect the others.
+/// read -> estimate -> hand over. The failure of one group does not affect the others.
 void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                               const EventModels& models, PollReport& report) {
-  using State = CounterSource::State;
+  using State = GroupCounters::State;
   TargetGroups& group = scope.groups[index];
   const bool is_last = which == Reading::kLast;
   ++report.groups_read;
@@ -266,13 +260,13 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
   const bool is_of_cpu = this->is_of_cpu(scope);
   const auto begun = is_of_cpu ? source_->now() : std::chrono::nanoseconds{};
   const Result<State> state =
-      is_last ? group.read_last(target, reading_) : group.read(target, reading_);
+      is_last ? group.read_last(target, interval_) : group.read(target, interval_);
   if (!state) {
     ++report.of_group(group.plan().name).read_failures;
     return report.add_failure("read " + group.plan().name, state.error(),
                               group.subject(target, cpu_));
   }
-  if (*state == State::kUnchanged) return group.stand_still(target);
+  if (*state == State::kUnchanged) return group.mark_unchanged(target);
   AlwaysOn read = always_on(group.plan(), scope.groups, target);
   if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on && online_) {
     read.clock = begun - offline_for_.value_or(std::chrono::nanoseconds{});  // its time goes on
@@ -281,17 +275,17 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
     return is_last ? group.lost_its_counts(target, read)
                    : group.missed_its_place(target, read, report);
   }
-  group.add_lost(target, group.take_lost(target));
-  if (reading_.unreadable.any()) report_unreadable(group, target, report);
+  if (which != Reading::kForAnother) group.add_lost(target, interval_.lost);  // once in a poll
+  if (interval_.unreadable.any()) report_unreadable(group, target, report);
   if (is_of_cpu && !is_last) {
-    const auto standstill = group.find_standstill(target, reading_, begun, source_->now());
+    const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
     if (standstill) return open_again(group, *standstill, report);
   }
   const TargetGroups::Learning learning{(models.*scope.models)[index],
                                         (update_.*scope.update)[index],
                                         std::span(increments_).first(group.plan().estimated()),
                                         update_.kernel_mistimes, update_.has_learned};
-  group.advance_to(target, reading_, read, learning, report);
+  group.add(target, interval_, read, learning, report);
 }
 
 /// As another group is opened, or this one closed. Open events are those of the poll's own
@@ -308,7 +302,7 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
                                   PollReport& report) const {
   std::string events;
   for (std::size_t event = 0; event < group.plan().events.size(); ++event) {
-    if (!reading_.unreadable.test(event)) continue;
+    if (!interval_.unreadable.test(event)) continue;
     events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
   }
   report.add_failure(
@@ -394,13 +388,6 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
   }
 }
 
-void PollCycle::note_handle(const TargetGroups& group, std::size_t target) {
-  if (!group.is_open(target)) return;
-  const CounterSource::Handle handle = group.handle(target);
-  if (handle >= target_of_handle_.size()) target_of_handle_.resize(handle + 1);
-  target_of_handle_[handle] = static_cast<std::uint32_t>(target);
-}
-
 /// The cgroup disappeared while some of its groups were still to be opened here.
 void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before,
                               PollFeedback& feedback) {
@@ -481,7 +468,6 @@ void PollCycle::open_new(Scope& scope, std::size_t target, const EventModels& mo
         const auto on_cpu = read_time_on_cpu(scope, group.plan(), target, models, outcome.report);
         group.set_opened_at(target, on_cpu);
       }
-      if (!is_of_cpu(scope)) note_handle(group, target);
     } else {
       group.forget_failures(target);
     }
@@ -499,7 +485,7 @@ std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope
   if (!always_on) return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
   const TargetGroups& clock = scope.groups[*always_on];
   if (clock.is_open(target)) {
-    collect_in_addition(scope, target, *always_on, Reading::kOneOfMany, models, report);
+    collect_in_addition(scope, target, *always_on, Reading::kForAnother, models, report);
   }
   return clock.measured_time(target);
 }

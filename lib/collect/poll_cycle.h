@@ -89,7 +89,7 @@ class PollCycle {
   void clear_increments();
 
  private:
-  enum class Reading { kOneOfMany, kLast };
+  enum class Reading { kOfPoll, kForAnother, kLast };
   /// One scope on this CPU: all targets of each of its groups.
   struct Scope {
     const ScopePlan* plan;
@@ -120,7 +120,6 @@ class PollCycle {
   void pause_groups(std::chrono::nanoseconds now, PollReport& report);
   void resume_groups(std::chrono::nanoseconds now, PollReport& report);
   void find_due();
-  void note_handle(const TargetGroups& group, std::size_t target);
   bool is_counted_here(const GroupPlan& group) const;
   void find_wanted(Scope& scope);
   void close_and_open(const EventModels& models, Outcome& outcome);
@@ -148,12 +147,10 @@ class PollCycle {
   std::shared_ptr<const TargetSet> targets_;
   std::shared_ptr<const CountingPlan> polled_plan_;
   std::shared_ptr<const TargetSet> polled_targets_;
-  std::vector<CounterSource::Handle> changed_;   ///< reused, to allocate nothing
-  std::vector<std::uint32_t> target_of_handle_;  ///< by handle of an open group: the cgroup
-  RowSet changed_cgroups_;                       ///< in the last poll
-  RowSet due_cgroups_;                           ///< those to read
+  RowSet changed_cgroups_;  ///< in the last poll
+  RowSet due_cgroups_;      ///< those to read
   ModelUpdates update_;
-  perf::GroupReading reading_;  ///< reused, to allocate nothing, like
+  perf::GroupInterval interval_;  ///< reused, to allocate nothing, like
   std::vector<estimate::EventIncrement> increments_;
   bool is_reconciled_ = false;
   bool is_paused_ = false;

@@ -19,33 +19,10 @@ perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   return {cpu, cgroup->directory.get(), cgroup->path};
 }
 
-/// Counters are 64 bits wide and start at 0: an increment above half their range is a fall.
-bool fell(std::uint64_t increment) { return increment >> 63 != 0; }
-
 Error off_pmu(const std::string& group, int cpu) {
   return Error{
       0, "pinned group '" + group + "' is not scheduled on the PMU of CPU " + std::to_string(cpu),
       "pin fewer events, or stop other programs that use the counters"};
-}
-
-/// The kernel's totals in the form of the estimator.
-estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
-                           nanoseconds enabled, const AlwaysOn& always_on) {
-  const auto is_open = [&](std::optional<std::size_t> member) {
-    return member && *member < reading.counts.size();  // optional events may have been refused
-  };
-  estimate::Sample sample;
-  sample.enabled = enabled;
-  sample.running = reading.time_running;
-  sample.counts = std::span(reading.counts).first(plan.estimated());
-  if (is_open(plan.auxiliary.clock))
-    sample.clock = nanoseconds{reading.counts[*plan.auxiliary.clock]};
-  if (always_on.clock) sample.clock_always = {always_on.clock_counted, *always_on.clock};
-  if (is_open(plan.auxiliary.reference) && always_on.reference) {
-    sample.reference = {reading.counts[*plan.auxiliary.reference], always_on.reference->total,
-                        always_on.reference->enabled};
-  }
-  return sample;
 }
 
 /// Resizes it, and gives the memory of a burst of cgroups back.
@@ -62,49 +39,67 @@ estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
 
 }  // namespace
 
-TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
-                           std::size_t targets)
-    : plan_(&plan), source_(&source), cpu_(cpu), increments_(plan.estimated()) {
-  resize(targets);
+estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan& plan,
+                               const AlwaysOn& always_on) {
+  const auto is_counted = [&](std::optional<std::size_t> member) {
+    return member && *member < since.counts.size() && !since.unreadable.test(*member);
+  };
+  estimate::Interval interval;
+  interval.enabled = since.enabled;
+  interval.running = since.running;
+  interval.counts = std::span(since.counts).first(plan.estimated());
+  interval.fell = since.time_fell;
+  for (std::size_t event = 0; event < plan.estimated() && since.fell.any(); ++event) {
+    interval.fell = interval.fell || since.fell.test(event);
+  }
+  const std::optional<std::size_t> clock = plan.auxiliary.clock;
+  if (is_counted(clock) && !since.fell.test(*clock)) {
+    interval.clock = nanoseconds{since.counts[*clock]};
+  }
+  if (always_on.clock) interval.clock_always = {always_on.clock_counted, *always_on.clock};
+  const std::optional<std::size_t> reference = plan.auxiliary.reference;
+  if (is_counted(reference) && always_on.reference) {
+    interval.reference = {since.counts[*reference], always_on.reference->total,
+                          always_on.reference->enabled, since.fell.test(*reference)};
+  }
+  return interval;
 }
 
-TargetGroups::~TargetGroups() {
-  for (const Slot& slot : slots_) {
-    if (slot.handle != kClosed) source_->close(slot.handle);
-  }
+TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
+                           std::size_t targets)
+    : plan_(&plan),
+      source_(&source),
+      counters_(source.counters_of(plan)),
+      cpu_(cpu),
+      increments_(plan.estimated()) {
+  resize(targets);
 }
 
 void TargetGroups::resize(std::size_t targets) {
   fit(slots_, targets);
   for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->resize(targets);
   if (keeps_totals_) keep_totals();
-  if (!standstills_.empty()) standstills_.resize(targets);
+  if (!advanced_at_.empty()) advanced_at_.resize(targets);
   if (can_lose_pmu()) {
     fit(shared_, targets);
     fit(estimators_, targets, blank_estimator(*plan_));
-    return;
   }
-  fit(exact_enabled_, targets);
-  fit(exact_counts_, targets * plan_->estimated());
   if (!inexact_.empty()) fit(inexact_, targets);
 }
 
 void TargetGroups::forget(std::size_t target) {
-  if (is_open(target)) source_->close(slots_[target].handle);
+  if (is_open(target)) counters_->close(target);
   slots_[target] = {};
   for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->remove(target);
   if (keeps_totals_) {
     std::fill_n(kept_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
     kept_times_[target] = {};
   }
-  if (!standstills_.empty()) standstills_[target] = {};
+  if (!advanced_at_.empty()) advanced_at_[target] = {};
   if (can_lose_pmu()) {
     shared_[target] = {};
     estimators_[target] = blank_estimator(*plan_);
-    return;
   }
-  exact_enabled_[target] = {};
-  std::fill_n(exact_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
   if (!inexact_.empty()) inexact_[target].reset();
 }
 
@@ -116,21 +111,21 @@ void TargetGroups::keep_totals() {
 
 std::size_t TargetGroups::count_open() const {
   return static_cast<std::size_t>(std::count_if(
-      slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.handle != kClosed; }));
+      slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.open_events > 0; }));
 }
 
 int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
                        PollReport& report) {
   Slot& slot = slots_[target];
   if (slot.polls_to_wait > 0) return 0;
-  Result<CounterSource::Handle, perf::OpenFailure> opened =
-      source_->open(*plan_, plan_->events, cgroup);
+  Result<GroupCounters::Opened, perf::OpenFailure> opened =
+      counters_->open(target, *plan_, plan_->events, cgroup);
   const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->optional_events);
   // A shortage may have ended, so all are retried then.
   if (!opened && opened.error().event >= needed.size() &&
       bound_met_by(opened.error().error.code).empty()) {
     const perf::OpenFailure refused = opened.error();
-    opened = source_->open(*plan_, needed, cgroup);
+    opened = counters_->open(target, *plan_, needed, cgroup);
     if (opened)
       report_refusal(refused, cgroup.get(), report);  // else the CPU or the cgroup may be
                                                       // gone
@@ -147,8 +142,8 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
     changed_.add(target);
     return failure.error.code;
   }
-  slot.handle = *opened;
-  slot.open_events = static_cast<std::uint8_t>(source_->events(*opened));
+  slot.open_events = static_cast<std::uint8_t>(opened->events);
+  slot.is_shared = opened->are_shared;
   slot.cgroup = cgroup;
   restart(target);
   if (is_paused_) pause(target, report);
@@ -156,18 +151,12 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   return 0;
 }
 
-/// Its counters begin at 0; the history is kept.
+/// The history is kept.
 void TargetGroups::restart(std::size_t target) {
   Slot& slot = slots_[target];
   changed_.add(target);
   slot.was_read = slot.read_failed = slot.has_missed = false;
   slot.failures = 0;
-  if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
-    estimator->restart();
-  } else {
-    exact_enabled_[target] = {};
-    std::fill_n(exact_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
-  }
   if (can_lose_pmu()) {
     Shared& shared = shared_[target];
     const Shared before = std::exchange(shared, {});
@@ -175,8 +164,8 @@ void TargetGroups::restart(std::size_t target) {
     shared.had_the_pmu = before.had_the_pmu;
   }
   if (slot.cgroup == nullptr) {
-    standstills_.resize(slots_.size());
-    standstills_[target] = {source_->now(), {}};
+    advanced_at_.resize(slots_.size());
+    advanced_at_[target] = source_->now();
   }
 }
 
@@ -196,7 +185,8 @@ void TargetGroups::close(std::size_t target, PollReport& report) {
   }
   changed_.add(target);
   slot.was_on_pmu = false;
-  source_->close(std::exchange(slot.handle, kClosed));
+  counters_->close(target);
+  slot.open_events = 0;
   slot.cgroup.reset();
   ++report.groups_closed;
 }
@@ -211,115 +201,79 @@ PollReport::Subject TargetGroups::subject(std::size_t target, int cpu) const {
 }
 
 /// While the kernel answers for one target, the memory of those after it is loaded: between two
-/// polls all of it has left the caches. Where elements are smaller than a cache line, the beginning
-/// of the second next one has come with the end of the next one.
+/// polls all of it has left the caches.
 void TargetGroups::prefetch_after(std::size_t target) const {
   constexpr std::size_t kAhead = 2;
   const std::size_t next = target + kAhead;
   if (next >= slots_.size()) return;
   __builtin_prefetch(&slots_[next], 1);
-  if (can_lose_pmu()) {
-    __builtin_prefetch(&shared_[next], 1);
-    __builtin_prefetch(&estimators_[next], 1);
-  } else {
-    __builtin_prefetch(exact_counts_.data() + next * plan_->estimated(), 1);
-  }
+  if (!can_lose_pmu()) return;
+  __builtin_prefetch(&shared_[next], 1);
+  __builtin_prefetch(&estimators_[next], 1);
 }
 
-Result<CounterSource::State> TargetGroups::read(std::size_t target, perf::GroupReading& reading) {
+Result<GroupCounters::State> TargetGroups::read(std::size_t target, perf::GroupInterval& since) {
   prefetch_after(target);
   Slot& slot = slots_[target];
-  Result<CounterSource::State> state = source_->read(slot.handle, reading);
+  Result<GroupCounters::State> state = counters_->read(target, since);
   if (slot.read_failed == static_cast<bool>(state)) changed_.add(target);
   slot.read_failed = !state;
-  slot.was_read = state && *state != CounterSource::State::kOffPmu;
-  if (state && *state == CounterSource::State::kCounting) complete(target, reading);
+  slot.was_read = state && *state != GroupCounters::State::kOffPmu;
   if (!state) {
     state.error().attempted =
         "read group '" + plan_->name + "' " + perf::describe(place_on(cpu_, slot.cgroup.get()));
   }
+  complete(since);
   return state;
 }
 
-Result<CounterSource::State> TargetGroups::read_last(std::size_t target,
-                                                     perf::GroupReading& reading) {
+Result<GroupCounters::State> TargetGroups::read_last(std::size_t target,
+                                                     perf::GroupInterval& since) {
   Slot& slot = slots_[target];
-  Result<CounterSource::State> state = read(target, reading);
+  Result<GroupCounters::State> state = read(target, since);
   if (!state || slot.was_read) return state;
   if (can_lose_pmu()) shared_[target].wanted.detect_loss();
-  state = source_->read_off_pmu(slot.handle, reading);
-  slot.was_read = state && *state == CounterSource::State::kCounting;
-  if (!slot.was_read) return CounterSource::State::kOffPmu;
-  complete(target, reading);
+  state = counters_->read_off_pmu(target, since);
+  slot.was_read = state && *state == GroupCounters::State::kCounting;
+  if (!slot.was_read) return GroupCounters::State::kOffPmu;
+  complete(since);
   return state;
 }
 
-/// A count that is no longer available is unchanged. Of the auxiliary events, those before it are
-/// kept.
-void TargetGroups::complete(std::size_t target, perf::GroupReading& reading) const {
-  for (std::size_t event = 0; reading.unreadable.any() && event < reading.counts.size(); ++event) {
-    if (!reading.unreadable.test(event)) continue;
-    if (event < plan_->estimated()) {
-      reading.counts[event] = last_counts(target)[event];
-    } else {
-      reading.counts.resize(event);
-    }
-  }
-  if (reading.counts.size() < plan_->estimated()) {
-    reading.counts.resize(plan_->estimated());  // opened without the optional events
-  }
+/// It may have been opened without the optional events.
+void TargetGroups::complete(perf::GroupInterval& since) const {
+  if (since.counts.size() < plan_->estimated()) since.counts.resize(plan_->estimated());
 }
 
-std::span<const std::uint64_t> TargetGroups::last_counts(std::size_t target) const {
-  if (const auto* const estimator = find_estimator(target)) return estimator->last_counts();
-  return std::span(exact_counts_).subspan(target * plan_->estimated(), plan_->estimated());
-}
-
-void TargetGroups::advance_to(std::size_t target, const perf::GroupReading& reading,
-                              const AlwaysOn& always_on, const Learning& learning,
-                              PollReport& report) {
+void TargetGroups::add(std::size_t target, const perf::GroupInterval& since,
+                       const AlwaysOn& always_on, const Learning& learning, PollReport& report) {
   if (plan_->mode.pinned) {
-    add_unmeasured(target, shared_[target].wanted.regained(reading.time_enabled, always_on.clock));
+    add_unmeasured(target, shared_[target].wanted.regained(since.enabled, always_on.clock));
   }
-  if (find_estimator(target) == nullptr && add_exactly(target, reading)) return;
-  estimate(target, reading, always_on, learning, report);
+  const bool is_exact = find_estimator(target) == nullptr && since.running == since.enabled &&
+                        !since.time_fell && since.fell.none();
+  if (is_exact) return add_exactly(target, since);
+  estimate(target, since, always_on, learning, report);
 }
 
-/// For a group that never loses the PMU, without an estimator. Returns false, and adds nothing, if
-/// it is more complicated: a total fell, or it was not running all the time.
-bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& reading) {
-  const nanoseconds now = reading.time_enabled;
-  if (reading.time_running != now) return false;
-  const auto enabled = static_cast<std::uint64_t>(now.count()) -
-                       static_cast<std::uint64_t>(exact_enabled_[target].count());
-  bool any_fell = fell(enabled);
-  std::uint64_t any = enabled;
-  const std::size_t events = plan_->estimated();
-  std::uint64_t* const last = exact_counts_.data() + target * events;
-  std::array<std::uint64_t, perf::kMaxGroupMembers> increments;
-  for (std::size_t event = 0; event < events; ++event) {
-    increments[event] = reading.counts[event] - last[event];
-    any_fell = any_fell || fell(increments[event]);
-    any |= increments[event];
-  }
-  if (any_fell) return false;
+/// Of a group that never loses the PMU, without an estimator.
+void TargetGroups::add_exactly(std::size_t target, const perf::GroupInterval& since) {
   Slot& slot = slots_[target];
   if (!slot.measured) changed_.add(target);
   slot.measured = true;
-  if (any != 0) {
-    std::copy_n(reading.counts.begin(), events, last);
-    exact_enabled_[target] = now;
-    increments_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
+  const std::span counts = std::span(since.counts).first(plan_->estimated());
+  const bool is_enabled = since.enabled.count() > 0;
+  const bool has_counts =
+      is_enabled || std::any_of(counts.begin(), counts.end(), [](auto count) { return count > 0; });
+  if (has_counts) increments_.add_exact(target, since.enabled, counts);
+  if (is_enabled) slot.wanted = slot.counted = true;  // note_wanted() notes the change
+  for (std::size_t event = 0; keeps_totals_ && event < counts.size(); ++event) {
+    kept_counts_[target * counts.size() + event] += counts[event];
   }
-  if (enabled > 0) slot.wanted = slot.counted = true;  // note_wanted() notes the change
-  for (std::size_t event = 0; keeps_totals_ && event < events; ++event) {
-    kept_counts_[target * events + event] += increments[event];
-  }
-  if (keeps_totals_) kept_times_[target] += nanoseconds{enabled};
+  if (keeps_totals_) kept_times_[target] += since.enabled;
   note_counted(target);
-  note_wanted(target, nanoseconds{enabled}, enabled > 0);
-  slot.was_wanted = enabled > 0;
-  return true;
+  note_wanted(target, since.enabled, is_enabled);
+  slot.was_wanted = is_enabled;
 }
 
 estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) {
@@ -327,40 +281,29 @@ estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) {
   return inexact_.empty() ? nullptr : inexact_[target].get();
 }
 
-const estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) const {
-  return const_cast<TargetGroups*>(this)->find_estimator(target);
-}
-
-/// The estimator of a group that cannot lose the PMU is created when it is needed, and continues
-/// from the last reading.
+/// That of a group that cannot lose the PMU is created when it is needed.
 estimate::GroupEstimator& TargetGroups::estimator(std::size_t target) {
   if (estimate::GroupEstimator* const made = find_estimator(target)) return *made;
   inexact_.resize(slots_.size());
   inexact_[target] = std::make_unique<estimate::GroupEstimator>(blank_estimator(*plan_));
-  const std::size_t events = plan_->estimated();
-  estimate::Sample last;
-  last.enabled = last.running = exact_enabled_[target];
-  last.counts = std::span(exact_counts_).subspan(target * events, events);
-  std::vector<estimate::EventIncrement> known(events);
-  (void)inexact_[target]->advance(last, {}, known, {});  // exact: no model is used or updated
   return *inexact_[target];
 }
 
-void TargetGroups::estimate(std::size_t target, const perf::GroupReading& reading,
+void TargetGroups::estimate(std::size_t target, const perf::GroupInterval& since,
                             const AlwaysOn& always_on, const Learning& learning,
                             PollReport& report) {
   Slot& slot = slots_[target];
   Shared* const shared = can_lose_pmu() ? &shared_[target] : nullptr;
-  const nanoseconds enabled = shared == nullptr
-                                  ? reading.time_enabled
-                                  : shared->wanted.advance(reading.time_enabled, always_on.clock,
-                                                           shared->is_rotated || is_paused_);
-  estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
-  sample.is_stopped = shared != nullptr && shared->is_stopped && !is_paused_;
-  sample.kernel_mistimes = learning.kernel_mistimes;
+  estimate::Interval interval = interval_of(since, *plan_, always_on);
+  if (shared != nullptr) {
+    interval.enabled =
+        shared->wanted.advance(since.enabled, always_on.clock, shared->is_rotated || is_paused_);
+    interval.is_stopped = shared->is_stopped && !is_paused_;
+  }
+  interval.kernel_mistimes = learning.kernel_mistimes;
   learning.has_learned = true;
   const estimate::GroupIncrement increment =
-      estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
+      estimator(target).advance(interval, learning.models, learning.increments, learning.updates);
   increments_.add(target, increment, learning.increments);
   slot.measured = true;
   slot.wanted = slot.wanted || increment.enabled.count() > 0;
@@ -376,7 +319,7 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   if (shared != nullptr && plan_->is_multiplexed() && !is_paused_) {
     detect_starving(*shared, increment);
   }
-  if (!sample.is_stopped) note_wanted(target, increment.enabled, increment.running.count() > 0);
+  if (!interval.is_stopped) note_wanted(target, increment.enabled, increment.running.count() > 0);
   slot.was_wanted = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(target, report);
   if (!increment.mistimed) return;
@@ -394,9 +337,12 @@ void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const 
       subject(target));
 }
 
-void TargetGroups::stand_still(std::size_t target) {
+void TargetGroups::mark_unchanged(std::size_t target) {
+  Slot& slot = slots_[target];
+  if (!slot.measured) changed_.add(target);
+  slot.measured = true;
   note_wanted(target, nanoseconds{0}, false);
-  slots_[target].was_wanted = false;
+  slot.was_wanted = false;
 }
 
 /// The kernel still holds the counts from before the place was lost, and returns them once there is
@@ -404,7 +350,7 @@ void TargetGroups::stand_still(std::size_t target) {
 void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_on,
                                     PollReport& report) {
   // Back as soon as there is room; refused: no change.
-  if (!is_paused_) (void)source_->enable(slots_[target].handle);
+  if (!is_paused_) (void)counters_->set_enabled(target, true);
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   slots_[target].wanted = true;
   changed_.add(target);
@@ -439,13 +385,12 @@ void TargetGroups::add_times(std::size_t target, const GroupTimes& times) {
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
 /// of another PMU activates the context, only theirs still stands still.
 std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
-                                                         const perf::GroupReading& reading,
+                                                         const perf::GroupInterval& since,
                                                          nanoseconds begun, nanoseconds ended) {
   constexpr nanoseconds kMax = std::chrono::milliseconds{20};  // a coarse clock has such ticks
-  Standstill& seen = standstills_[target];
-  const nanoseconds time = plan_->shares_pmu ? reading.time_enabled : reading.time_running;
-  if (time != seen.went_on_to || is_paused_) seen = {ended, time};
-  const nanoseconds standstill = begun - seen.went_on_until;
+  const nanoseconds time = plan_->shares_pmu ? since.enabled : since.running;
+  if (time.count() > 0 || since.time_fell || is_paused_) advanced_at_[target] = ended;
+  const nanoseconds standstill = begun - advanced_at_[target];
   return standstill > kMax ? std::optional(standstill) : std::nullopt;
 }
 
@@ -536,22 +481,22 @@ void TargetGroups::detect_starving(Shared& shared, const estimate::GroupIncremen
 
 void TargetGroups::stop(std::size_t target) {
   bool& is_stopped = shared_[target].is_stopped;
-  if (!is_stopped) is_stopped = static_cast<bool>(source_->disable(slots_[target].handle));
+  if (!is_stopped) is_stopped = static_cast<bool>(counters_->set_enabled(target, false));
 }
 
 void TargetGroups::start(std::size_t target) {
   if (!can_lose_pmu()) return;  // never stopped
   bool& is_stopped = shared_[target].is_stopped;
-  if (is_stopped) is_stopped = !is_paused_ && !source_->enable(slots_[target].handle);
+  if (is_stopped) is_stopped = !is_paused_ && !counters_->set_enabled(target, true);
 }
 
-/// The source gets the state each time: counters that targets share may be those of an earlier
-/// plan, and stay while no target is open. What failed is tried again at each poll.
+/// The counters get the state each time: those that targets share may be of an earlier plan, and
+/// stay while no target is open. What failed is tried again at each poll.
 void TargetGroups::set_paused(bool paused, PollReport& report) {
   if (!plan_->shares_pmu) return;
   const bool has_failed = std::exchange(pause_failed_, false);
   const bool has_changed = paused != std::exchange(is_paused_, paused);
-  note_pause(source_->set_paused(*plan_, paused), nullptr, report);
+  note_pause(counters_->set_paused(*plan_, paused), nullptr, report);
   if (!has_changed && !has_failed) return;
   for (std::size_t target = 0; target < slots_.size(); ++target) {
     if (can_stop(target)) pause(target, report);
@@ -560,13 +505,11 @@ void TargetGroups::set_paused(bool paused, PollReport& report) {
 
 /// What is stopped by manual rotation stays so.
 void TargetGroups::pause(std::size_t target, PollReport& report) {
-  const CounterSource::Handle handle = slots_[target].handle;
-  if (!source_->can_stop(handle)) {
-    return note_pause(source_->set_paused(*plan_, is_paused_), cgroup(target), report);
+  if (!can_stop(target)) {
+    return note_pause(counters_->set_paused(*plan_, is_paused_), cgroup(target), report);
   }
   if (shared_[target].is_stopped) return;
-  note_pause(is_paused_ ? source_->disable(handle) : source_->enable(handle), cgroup(target),
-             report);
+  note_pause(counters_->set_enabled(target, !is_paused_), cgroup(target), report);
 }
 
 /// `cgroup` is null for a whole CPU, and for counters that all cgroups share.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +28,11 @@ struct AlwaysOn {
   std::optional<Reference> reference;
 };
 
+/// What a group counted, in the form of the estimator, which refers to it. It has at least the
+/// estimated events of `plan`.
+estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan& plan,
+                               const AlwaysOn& always_on);
+
 /// One group of a plan at all targets of its scope on one CPU, for the life of their series: opened
 /// and closed as CPUs and cgroups appear and disappear. What it counts are increments, which the
 /// ledger takes. Goes from plan to plan as long as they have it (GroupId). At each target:
@@ -42,10 +46,6 @@ class TargetGroups {
  public:
   /// Both outlive it.
   TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu, std::size_t targets);
-  ~TargetGroups();
-  TargetGroups(TargetGroups&&) = default;
-  TargetGroups& operator=(TargetGroups&&) = delete;
-
   const GroupPlan& plan() const { return *plan_; }
   /// Counts for an equal group of another plan from now on, which outlives it.
   void use(const GroupPlan& plan) { plan_ = &plan; }
@@ -70,7 +70,7 @@ class TargetGroups {
   /// Its series has ended: closes it without a last reading. The target is blank from now on.
   void forget(std::size_t target);
 
-  bool is_open(std::size_t target) const { return slots_[target].handle != kClosed; }
+  bool is_open(std::size_t target) const { return slots_[target].open_events > 0; }
   std::size_t count_open() const;  ///< targets at which it is open
   bool has_failed(std::size_t target) const {
     return slots_[target].failures > 0 || slots_[target].has_missed;
@@ -114,36 +114,34 @@ class TargetGroups {
   }
 
   /// Requires an open group, as do all below.
-  Result<CounterSource::State> read(std::size_t target, perf::GroupReading& reading);
+  Result<GroupCounters::State> read(std::size_t target, perf::GroupInterval& since);
   /// The same before it is closed: a group off the PMU still returns its counts.
-  Result<CounterSource::State> read_last(std::size_t target, perf::GroupReading& reading);
+  Result<GroupCounters::State> read_last(std::size_t target, perf::GroupInterval& since);
   bool was_read(std::size_t target) const {  ///< at the last attempt
     return slots_[target].was_read;
   }
   std::size_t open_events(std::size_t target) const { return slots_[target].open_events; }
-  CounterSource::Handle handle(std::size_t target) const { return slots_[target].handle; }
-  /// Those of them that only serve this target.
   std::size_t descriptors(std::size_t target) const {
-    return source_->descriptors(slots_[target].handle);
+    return slots_[target].is_shared ? 0 : slots_[target].open_events;
   }
 
   /// For its failures; `cpu` is -1 if unknown.
   PollReport::Subject subject(std::size_t target, int cpu = -1) const;
 
-  /// The inputs of an estimate in addition to the reading, and its scratch memory.
+  /// The inputs of an estimate in addition to the interval, and its scratch memory.
   struct Learning {
     std::span<const estimate::EventModel> models;
     std::span<estimate::ModelUpdate> updates;
     std::span<estimate::EventIncrement> increments;
-    bool& kernel_mistimes;  ///< as estimate::Sample has it; set if this reading proves it
+    bool& kernel_mistimes;  ///< as estimate::Interval has it; set if this one proves it
     bool& has_learned;      ///< set when the updates are written
   };
-  /// Adds what was counted since the previous reading, or since opening, to the totals.
-  void advance_to(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,
-                  const Learning& learning, PollReport& report);
+  /// Adds what was counted since the previous reading, or since opening.
+  void add(std::size_t target, const perf::GroupInterval& since, const AlwaysOn& always_on,
+           const Learning& learning, PollReport& report);
 
-  /// The source has no news of it. Once is enough: nothing changes by a second time.
-  void stand_still(std::size_t target);
+  /// Nothing happened since the last reading. Idempotent.
+  void mark_unchanged(std::size_t target);
 
   /// Pinned, and off the PMU, so that the time is unmeasured. Requests its place again.
   void missed_its_place(std::size_t target, const AlwaysOn& always_on, PollReport& report);
@@ -155,25 +153,19 @@ class TargetGroups {
   /// long that the kernel will not count the group any more (perf::CounterGroup::open). In the time
   /// of CounterSource::now(); it was read between `begun` and `ended`.
   std::optional<std::chrono::nanoseconds> find_standstill(std::size_t target,
-                                                          const perf::GroupReading& reading,
+                                                          const perf::GroupInterval& since,
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
 
-  /// Adds time in which the target may have run, and nothing was counted: take_lost(), after a
-  /// read(), if it is the source that lost it.
+  /// Adds time in which the target may have run, and nothing was counted.
   void add_lost(std::size_t target, std::chrono::nanoseconds time);
-  std::chrono::nanoseconds take_lost(std::size_t target) {
-    return source_->take_lost(slots_[target].handle);
-  }
 
   /// Adds time that the target was enabled, if that is known, and nothing of it was counted.
   void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted);
 
   /// Manual rotation (rotation.h): while it is stopped, the group leaves the PMU to others of its
   /// target. The time of its target on the CPU meanwhile counts as enabled.
-  bool can_stop(std::size_t target) const {
-    return is_open(target) && source_->can_stop(slots_[target].handle);
-  }
+  bool can_stop(std::size_t target) const { return is_open(target) && !slots_[target].is_shared; }
   void stop(std::size_t target);
   void start(std::size_t target);
   void set_rotated(std::size_t target, bool rotated);
@@ -207,22 +199,19 @@ class TargetGroups {
   }
 
  private:
-  static constexpr CounterSource::Handle kClosed =
-      std::numeric_limits<CounterSource::Handle>::max();
-
   /// The state of every group at each target.
   struct Slot {
     std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< in which it is open
     std::chrono::nanoseconds wanted_in_poll{};     ///< since end_poll()
     std::chrono::nanoseconds without_pmu{};        ///< consecutive time enabled without the PMU
     std::chrono::nanoseconds last_wanted{};        ///< when it was last enabled
-    CounterSource::Handle handle = kClosed;
-    unsigned first_wanted = 0;       ///< number of the poll; 0: never yet
-    unsigned first_counted = 0;      ///< the same, when it first had the PMU
-    std::uint16_t failures = 0;      ///< consecutive; saturates
-    std::uint8_t polls_to_wait = 0;  ///< before the next try
-    std::uint8_t open_events = 0;    ///< at most perf::kMaxGroupMembers
-    bool has_missed : 1 = false;     ///< its last cgroup
+    unsigned first_wanted = 0;                     ///< number of the poll; 0: never yet
+    unsigned first_counted = 0;                    ///< the same, when it first had the PMU
+    std::uint16_t failures = 0;                    ///< consecutive; saturates
+    std::uint8_t polls_to_wait = 0;                ///< before the next try
+    std::uint8_t open_events = 0;  ///< at most perf::kMaxGroupMembers; 0: it is closed
+    bool is_shared : 1 = false;    ///< GroupCounters::Opened
+    bool has_missed : 1 = false;   ///< its last cgroup
     bool is_wanted : 1 = false;
     bool was_read : 1 = false;
     bool read_failed : 1 = false;
@@ -241,23 +230,15 @@ class TargetGroups {
     bool is_rotated = false;
     bool had_the_pmu = false;
   };
-  struct Standstill {
-    std::chrono::nanoseconds went_on_until{};  ///< the time up to which its time advanced, as
-                                               ///< find_standstill() saw
-    std::chrono::nanoseconds went_on_to{};     ///< and its value
-  };
-
   void prefetch_after(std::size_t target) const;
   bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
   void pause(std::size_t target, PollReport& report);
   void note_pause(const Result<>& done, const cgroup::Cgroup* cgroup, PollReport& report);
   estimate::GroupEstimator* find_estimator(std::size_t target);
-  const estimate::GroupEstimator* find_estimator(std::size_t target) const;
   estimate::GroupEstimator& estimator(std::size_t target);
   void restart(std::size_t target);
-  std::span<const std::uint64_t> last_counts(std::size_t target) const;
-  bool add_exactly(std::size_t target, const perf::GroupReading& reading);
-  void estimate(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,
+  void add_exactly(std::size_t target, const perf::GroupInterval& since);
+  void estimate(std::size_t target, const perf::GroupInterval& since, const AlwaysOn& always_on,
                 const Learning& learning, PollReport& report);
   static void detect_starving(Shared& shared, const estimate::GroupIncrement& increment);
   void note_wanted(std::size_t target, std::chrono::nanoseconds wanted, bool had_the_pmu);
@@ -269,13 +250,14 @@ class TargetGroups {
   void report_state(std::size_t target);
   void add_times(std::size_t target, const GroupTimes& times);
   bool has_long_rested(const Slot& slot) const;
-  void complete(std::size_t target, perf::GroupReading& reading) const;
+  void complete(perf::GroupInterval& since) const;
   void report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
                       PollReport& report) const;
   void report_anomaly(std::size_t target, PollReport& report) const;
 
   const GroupPlan* plan_;
   CounterSource* source_;
+  std::unique_ptr<GroupCounters> counters_;
   int cpu_;
   bool is_paused_ = false;
   bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
@@ -290,17 +272,14 @@ class TargetGroups {
   bool keeps_totals_ = false;
   std::vector<std::uint64_t> kept_counts_;  ///< [target * events + event]
   std::vector<std::chrono::nanoseconds> kept_times_;
-  /// For a group that cannot lose the PMU the last reading: there is no other history while it has
-  /// had the PMU all the time. Times enabled, which are also those running; counts, [target *
-  /// events + event].
-  std::vector<std::chrono::nanoseconds> exact_enabled_;
-  std::vector<std::uint64_t> exact_counts_;
-  /// For the targets at which it turned out not to have had it; empty while there is none.
+  /// Of a group that cannot lose the PMU, for the targets at which it turned out not to have had
+  /// it; empty while there is none.
   std::vector<std::unique_ptr<estimate::GroupEstimator>> inexact_;
   /// The state of a group that can lose the PMU.
   std::vector<estimate::GroupEstimator> estimators_;
   std::vector<Shared> shared_;
-  std::vector<Standstill> standstills_;  ///< empty in scope cgroup
+  std::vector<std::chrono::nanoseconds> advanced_at_;  ///< as find_standstill() saw; empty in scope
+                                                       ///< cgroup
 };
 
 }  // namespace pex::collect

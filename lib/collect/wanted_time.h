@@ -18,18 +18,15 @@ class WantedTime {
   using nanoseconds = std::chrono::nanoseconds;  // NOLINT(readability-identifier-naming)
   using Time = std::optional<nanoseconds>;
 
-  /// It is opened, and counts from 0.
+  /// It is opened.
   void open(Time on_cpu) { on_cpu_ = on_cpu; }
 
-  /// At a reading on the PMU with the total `enabled`: that total, with the time of being stopped.
+  /// At a reading on the PMU, `enabled` since the last one: that time, with that of being stopped.
   nanoseconds advance(nanoseconds enabled, Time on_cpu, bool is_rotated) {
-    if (is_rotated && on_cpu && on_cpu_) {
-      const nanoseconds passed = *on_cpu - *on_cpu_;
-      stopped_ += std::max(passed - (enabled - enabled_), nanoseconds{0});
-    }
-    enabled_ = enabled;
+    nanoseconds wanted = enabled;
+    if (is_rotated && on_cpu && on_cpu_) wanted = std::max(wanted, *on_cpu - *on_cpu_);
     on_cpu_ = on_cpu;
-    return enabled + stopped_;
+    return wanted;
   }
 
   /// It has lost its place since the last reading.
@@ -55,8 +52,8 @@ class WantedTime {
     return more;
   }
 
-  /// It is back: the kernel has counted a part of the time as enabled.
-  Time regained(nanoseconds enabled, Time on_cpu) { return end_loss(on_cpu, enabled - enabled_); }
+  /// It is back: the kernel has counted a part of the time as `enabled` since the last reading.
+  Time regained(nanoseconds enabled, Time on_cpu) { return end_loss(on_cpu, enabled); }
 
   /// It is closed, without another reading.
   Time closed(Time on_cpu) { return end_loss(on_cpu, {}); }
@@ -74,8 +71,6 @@ class WantedTime {
     return more;
   }
 
-  nanoseconds enabled_{};  ///< at the last reading
-  nanoseconds stopped_{};
   Time on_cpu_;  ///< at the opening, at the last reading, or when it was found without its place
   Time lost_since_;     ///< in the time of on_cpu_
   nanoseconds lost_{};  ///< of the time since then, as far as it is accounted

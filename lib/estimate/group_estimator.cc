@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/increase.h"
 #include "estimate/ratio_estimator.h"
 
 namespace pex::estimate {
@@ -11,10 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Counters are 64 bits wide and start at 0, so a true increment is far below half their range:
-/// above it the total fell. A wrap is a small increment in this arithmetic.
 constexpr std::uint64_t kHalfRange = std::uint64_t{1} << 63;
-
 constexpr double kHistoryWeight = 1.0 / 20;  // polls
 constexpr double kClockTolerance = 0.001;    // of the time enabled
 // How far a clock must be ahead of the kernel's time to prove that the kernel accounts to the wrong
@@ -22,22 +20,6 @@ constexpr double kClockTolerance = 0.001;    // of the time enabled
 // more than some microseconds of a group that hardly ran.
 constexpr double kProof = 0.03;                 // of the time enabled
 constexpr double kProofInIntervals = 1.0 / 16;  // of the mux interval
-
-std::uint64_t difference(std::uint64_t from, std::uint64_t to) { return to - from; }
-
-std::uint64_t difference(nanoseconds from, nanoseconds to) {
-  return static_cast<std::uint64_t>(to.count()) - static_cast<std::uint64_t>(from.count());
-}
-
-template <typename Total>
-bool fell_from(Total from, Total to) {
-  return difference(from, to) >= kHalfRange;
-}
-
-/// Zero for a time that fell.
-nanoseconds increase(nanoseconds from, nanoseconds to) {
-  return fell_from(from, to) ? nanoseconds{0} : nanoseconds{difference(from, to)};
-}
 
 nanoseconds sum(nanoseconds a, nanoseconds b) {
   std::int64_t result = 0;
@@ -58,41 +40,34 @@ struct GroupEstimator::Passed {
 };
 
 GroupEstimator::GroupEstimator(std::size_t events, nanoseconds mux_interval, bool keeps_history)
-    : mux_interval_(mux_interval),
-      counts_(events),
-      events_(events),
-      keeps_history_(keeps_history) {}
+    : mux_interval_(mux_interval), events_(events), keeps_history_(keeps_history) {}
 
-void GroupEstimator::restart() {
-  std::fill(counts_.begin(), counts_.end(), 0);
-  const ReferenceTotals always{0, baseline_.reference.always, baseline_.reference.always_enabled};
-  baseline_ = {{}, {}, nanoseconds{0}, baseline_.clock_always, always, baseline_.has_reference};
-}
-
-GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const EventModel> models,
+GroupIncrement GroupEstimator::advance(const Interval& interval, std::span<const EventModel> models,
                                        std::span<EventIncrement> increments,
                                        std::span<ModelUpdate> updates) {
   if (!keeps_history_) {
-    if (const auto exact = count_exactly(sample, increments)) return *exact;
+    if (const auto exact = count_exactly(interval, increments)) {
+      note_totals(interval);
+      return *exact;
+    }
   }
   GroupIncrement increment;
   std::fill(increments.begin(), increments.end(), EventIncrement{});
-  Passed passed = since_baseline(sample, increment);
+  Passed passed = passed_in(interval, increment);
+  note_totals(interval);
   increment.enabled = passed.enabled;
-  if (fell(sample)) {
+  if (interval.fell) {
     increment.anomaly = true;
     increment.unmeasured = passed.enabled;
     increment.mistimed = false;
-    set_baseline(sample);
     return increment;
   }
   increment.running = passed.running;
   increment.reference = passed.reference;
   increment.reference_sampled = passed.sampled;
-  observe(sample, increments);
-  set_baseline(sample);
+  observe(interval, increments);
 
-  cap_imputation(sample, passed, increment);
+  cap_imputation(interval.is_stopped, passed, increment);
   open_.enabled += ns(passed.enabled);
   open_.running += ns(passed.running);
   open_.reference += passed.reference;
@@ -117,65 +92,40 @@ GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const Eve
 
 /// Nothing if it is more complicated: a total fell, an interval is open, or it was not running all
 /// the time.
-std::optional<GroupIncrement> GroupEstimator::count_exactly(const Sample& sample,
-                                                            std::span<EventIncrement> increments) {
-  const std::uint64_t enabled = difference(baseline_.enabled, sample.enabled);
-  const bool is_exact = enabled == difference(baseline_.running, sample.running) &&
-                        enabled < kHalfRange && open_.enabled <= 0;
+std::optional<GroupIncrement> GroupEstimator::count_exactly(
+    const Interval& interval, std::span<EventIncrement> increments) const {
+  const bool is_exact =
+      interval.enabled == interval.running && !interval.fell && open_.enabled <= 0;
   if (!is_exact) return {};
-  for (std::size_t event = 0; event < counts_.size(); ++event) {
-    const std::uint64_t observed = difference(counts_[event], sample.counts[event]);
-    if (observed >= kHalfRange) return {};
-    increments[event] = {observed, 0, 0};
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    increments[event] = {interval.counts[event], 0, 0};
   }
-  set_baseline(sample);
   GroupIncrement increment;
   increment.coverage = Coverage::kComplete;
-  increment.enabled = increment.running = nanoseconds{enabled};
+  increment.enabled = increment.running = interval.enabled;
   return increment;
 }
 
-bool GroupEstimator::fell(const Sample& sample) const {
+void GroupEstimator::observe(const Interval& interval, std::span<EventIncrement> increments) {
   for (std::size_t event = 0; event < events_.size(); ++event) {
-    if (fell_from(counts_[event], sample.counts[event])) return true;
-  }
-  return fell_from(baseline_.enabled, sample.enabled) ||
-         fell_from(baseline_.running, sample.running);
-}
-
-bool GroupEstimator::counted(const Sample& sample) const {
-  for (std::size_t event = 0; event < events_.size(); ++event) {
-    if (counts_[event] != sample.counts[event]) return true;
-  }
-  return false;
-}
-
-void GroupEstimator::observe(const Sample& sample, std::span<EventIncrement> increments) {
-  for (std::size_t event = 0; event < events_.size(); ++event) {
-    increments[event].observed = difference(counts_[event], sample.counts[event]);
-    events_[event].pending += static_cast<double>(increments[event].observed);
+    increments[event].observed = interval.counts[event];
+    events_[event].pending += static_cast<double>(interval.counts[event]);
   }
 }
 
-void GroupEstimator::set_baseline(const Sample& sample) {
-  for (std::size_t event = 0; event < events_.size(); ++event) {
-    counts_[event] = sample.counts[event];
-  }
-  baseline_.enabled = sample.enabled;
-  baseline_.running = sample.running;
-  baseline_.clock = sample.clock;
-  if (sample.clock_always) baseline_.clock_always = *sample.clock_always;
-  baseline_.has_reference = sample.reference.has_value();
-  if (sample.reference) baseline_.reference = *sample.reference;
+void GroupEstimator::note_totals(const Interval& interval) {
+  if (interval.clock_always) clock_always_ = *interval.clock_always;
+  has_reference_ = interval.reference.has_value();
+  if (interval.reference) reference_ = *interval.reference;
 }
 
-GroupEstimator::Passed GroupEstimator::since_baseline(const Sample& sample,
-                                                      GroupIncrement& increment) const {
+GroupEstimator::Passed GroupEstimator::passed_in(const Interval& interval,
+                                                 GroupIncrement& increment) const {
   Passed passed;
-  passed.enabled = increase(baseline_.enabled, sample.enabled);
-  passed.running = std::min(increase(baseline_.running, sample.running), passed.enabled);
-  check_running(sample, passed, increment);
-  add_reference(sample, passed, increment);
+  passed.enabled = interval.enabled;
+  passed.running = std::min(interval.running, interval.enabled);
+  check_running(interval, passed, increment);
+  if (interval.reference && has_reference_) add_reference(*interval.reference, passed, increment);
   return passed;
 }
 
@@ -186,13 +136,16 @@ GroupEstimator::Passed GroupEstimator::since_baseline(const Sample& sample,
 /// always counted. (Where switches cost much, they are frequent, and then the kernel's times are
 /// right on every kernel: each switch updates them.) A clock that stands still while events are
 /// counted was never started.
-void GroupEstimator::check_running(const Sample& sample, Passed& passed,
+void GroupEstimator::check_running(const Interval& interval, Passed& passed,
                                    GroupIncrement& increment) const {
-  if (!sample.clock || !baseline_.clock || fell_from(*baseline_.clock, *sample.clock)) return;
-  const double own = ns(increase(*baseline_.clock, *sample.clock));
-  if (own <= 0 && counted(sample)) return;
+  if (!interval.clock) return;
+  const double own = ns(*interval.clock);
+  const auto counted_any = [](std::span<const std::uint64_t> counts) {
+    return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count > 0; });
+  };
+  if (own <= 0 && counted_any(interval.counts)) return;
   const double enabled = ns(passed.enabled);
-  const std::optional<double> counted_always = clock_always_in(sample, passed.enabled);
+  const std::optional<double> counted_always = clock_always_in(interval);
   const double always = counted_always.value_or(enabled);
   const double missed = enabled - always;  // by that clock, at switches
   const bool never_lost = always - own <= missed;
@@ -201,7 +154,7 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   const double ahead = own - ns(passed.running);
   const bool is_proof = ahead > kProof * enabled && ahead > kProofInIntervals * ns(mux_interval_);
   const bool is_wrong =
-      sample.kernel_mistimes && counted_always &&
+      interval.kernel_mistimes && counted_always &&
       std::abs(by_clock - ns(passed.running)) > missed + kClockTolerance * enabled;
   // Linux 6.1 accounts some microseconds of each wake-up as not running.
   const bool is_short = ahead > 0 && never_lost;
@@ -212,48 +165,44 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   increment.mistimed = is_proof || is_wrong;
 }
 
-/// The time of the clock that is always counted while the group was enabled for `enabled`. It was
-/// read a moment earlier or later, which is corrected by its own time.
-std::optional<double> GroupEstimator::clock_always_in(const Sample& sample,
-                                                      nanoseconds enabled) const {
-  if (!sample.clock_always) return {};
-  const ClockTotals& before = baseline_.clock_always;
-  const ClockTotals& now = *sample.clock_always;
-  const double counted = ns(increase(before.counted, now.counted));
-  const double own_enabled = ns(increase(before.enabled, now.enabled));
+/// The time of the clock that is always counted while the group was enabled. It was read a moment
+/// earlier or later, which is corrected by its own time.
+std::optional<double> GroupEstimator::clock_always_in(const Interval& interval) const {
+  if (!interval.clock_always) return {};
+  const auto none = nanoseconds{0};
+  const ClockTotals& now = *interval.clock_always;
+  const double counted = ns(increase(clock_always_.counted, now.counted).value_or(none));
+  const double own_enabled = ns(increase(clock_always_.enabled, now.enabled).value_or(none));
   if (counted <= 0 || own_enabled <= 0) return {};
-  return ns(enabled) * std::min(1.0, counted / own_enabled);
+  return ns(interval.enabled) * std::min(1.0, counted / own_enabled);
 }
 
 /// The two readings of the reference lie a moment apart, which is corrected by their times.
-void GroupEstimator::add_reference(const Sample& sample, Passed& passed,
+void GroupEstimator::add_reference(const Reference& now, Passed& passed,
                                    GroupIncrement& increment) const {
-  if (!sample.reference || !baseline_.has_reference) return;
-  const ReferenceTotals& before = baseline_.reference;
-  const ReferenceTotals& now = *sample.reference;
-  if (fell_from(before.sampled, now.sampled) || fell_from(before.always, now.always) ||
-      fell_from(before.always_enabled, now.always_enabled)) {
+  const auto more = increase(reference_.always, now.always);
+  const auto enabled = increase(reference_.always_enabled, now.always_enabled);
+  if (now.fell || !more || !enabled) {
     increment.anomaly = true;  // APERF restarts after a suspend; this interval has no reference
     return;
   }
-  const double always_enabled = ns(increase(before.always_enabled, now.always_enabled));
+  const double always_enabled = ns(*enabled);
   if (always_enabled <= 0) return;
-  // The first sample of a group that was opened late would include earlier, unrelated activity.
+  // The first interval of a group that was opened late would have earlier, unrelated activity.
   const bool is_lifetime =
-      before.always_enabled.count() == 0 && always_enabled > 2 * ns(passed.enabled);
+      reference_.always_enabled.count() == 0 && always_enabled > 2 * ns(passed.enabled);
   if (is_lifetime) return;
-  const double always = static_cast<double>(difference(before.always, now.always));
-  passed.sampled = static_cast<double>(difference(before.sampled, now.sampled));
+  const double always = static_cast<double>(*more);
+  passed.sampled = static_cast<double>(now.sampled);
   passed.reference = std::max(always * (ns(passed.enabled) / always_enabled), passed.sampled);
   passed.has_reference = true;
 }
 
 /// Time enabled without the PMU is added to the open interval only up to the cap.
-void GroupEstimator::cap_imputation(const Sample& sample, Passed& passed,
-                                    GroupIncrement& increment) {
+void GroupEstimator::cap_imputation(bool is_stopped, Passed& passed, GroupIncrement& increment) {
   if (passed.running.count() > 0) starved_ = {};
   if (passed.running.count() > 0 || passed.enabled.count() == 0) return;
-  if (sample.is_stopped) {
+  if (is_stopped) {
     pending_starved_ = sum(pending_starved_, passed.enabled);
     return;
   }

@@ -19,27 +19,27 @@ enum class Coverage {
 };
 
 /// An activity that is counted twice: by the group, so only while it has the PMU, and always.
-/// Totals of the kernel.
-struct ReferenceTotals {
-  std::uint64_t sampled = 0;                  ///< counted by the member of the group
-  std::uint64_t always = 0;                   ///< counted all the time, at the same target
-  std::chrono::nanoseconds always_enabled{};  ///< for which `always` was counted; may be read a
-                                              ///< moment apart from the group
+struct Reference {
+  std::uint64_t sampled = 0;  ///< counted by the member of the group in this interval
+  /// Totals of a counter at the same target that always counts; may be read a moment apart from the
+  /// group.
+  std::uint64_t always = 0;
+  std::chrono::nanoseconds always_enabled{};  ///< for which it was counted
+  bool fell = false;                          ///< the total of the member
 };
 
-/// A clock that is counted all the time. Totals of the kernel.
+/// A clock that is counted all the time. Totals, which may be read a moment apart from the group.
 struct ClockTotals {
   std::chrono::nanoseconds counted{};
-  std::chrono::nanoseconds enabled{};  ///< for which it was counted; may be read a moment apart
-                                       ///< from the group
+  std::chrono::nanoseconds enabled{};  ///< for which it was counted
 };
 
-/// The kernel's totals of one group at one instant, since it was opened.
-struct Sample {
+/// One group between two readings, as the kernel has it.
+struct Interval {
   std::chrono::nanoseconds enabled{};     ///< the group wanted the PMU
   std::chrono::nanoseconds running{};     ///< it had the PMU, by the kernel's account
-  std::span<const std::uint64_t> counts;  ///< one for each event
-  std::optional<ReferenceTotals> reference = {};
+  std::span<const std::uint64_t> counts;  ///< of each event
+  std::optional<Reference> reference = {};
   /// It had the PMU, by a clock that is a member of the group. Some kernels account `running` of
   /// cgroup groups that share the PMU to whichever group has it at the next cgroup switch
   /// (host/kernel_faults.h): right in the long run, useless for one poll. The clock is right on
@@ -49,6 +49,7 @@ struct Sample {
   /// A cpu-clock that is counted all the time at the same target misses about as much, and so
   /// measures it.
   std::optional<ClockTotals> clock_always = {};
+  bool fell = false;  ///< a total of the kernel fell: only `enabled` is valid
   /// This kernel is known to account `running` to the wrong group: an earlier interval, of any
   /// group, was `mistimed`.
   bool kernel_mistimes = false;
@@ -75,15 +76,15 @@ struct GroupIncrement {
   std::chrono::nanoseconds unmeasured{};  ///< enabled, and in no count
   double reference = 0;                   ///< X
   double reference_sampled = 0;           ///< x
-  bool anomaly = false;   ///< a total fell: the interval is unmeasured and a new baseline taken
+  bool anomaly = false;   ///< a total fell: the interval is unmeasured, or has no reference
   bool mistimed = false;  ///< `running` was wrong, and the clock used
 };
 
 /// The maximum of consecutive time without the PMU that is filled from history.
 inline constexpr std::chrono::seconds kMaxImputed{60};
 
-/// Turns the kernel's totals for one group at one target into increments of a counter that never
-/// falls, is unbiased if the group shares the PMU with others, and has a known standard error.
+/// Turns the intervals of one group at one target into increments of a counter that never falls, is
+/// unbiased if the group shares the PMU with others, and has a known standard error.
 ///
 /// For y events seen in windows of size s, out of the size S of the whole interval (EventModel),
 /// the increment is y + (S - s) * rate, a ratio estimator with a control variate:
@@ -103,7 +104,7 @@ inline constexpr std::chrono::seconds kMaxImputed{60};
 ///   0 < r < E        scaled
 ///   r = 0            filled from history: 60 s long, or while its owner keeps it stopped; then
 ///                    unmeasured. Without a history it stays open and joins the next one
-///   a total fell     unmeasured, new baseline
+///   a total fell     unmeasured
 ///
 /// No allocation after construction. No input from the kernel makes a total fall, overflow or
 /// become infinite.
@@ -116,18 +117,12 @@ class GroupEstimator {
                           std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4},
                           bool keeps_history = true);
 
-  /// Counts of the events at the last sample.
-  std::span<const std::uint64_t> last_counts() const { return counts_; }
-
-  /// The group was reopened, so its totals start at 0. The history is kept.
-  void restart();
-
-  /// No sample follows for now. Returns the time of the open interval that becomes unmeasured.
+  /// No interval follows for now. Returns the time of the open interval that becomes unmeasured.
   std::chrono::nanoseconds discard_open();
 
   /// `models` (one for each event), `increments` (written in any case) and `updates` (to which the
   /// statistics of this interval are added) have one element for each event.
-  GroupIncrement advance(const Sample& sample, std::span<const EventModel> models,
+  GroupIncrement advance(const Interval& interval, std::span<const EventModel> models,
                          std::span<EventIncrement> increments, std::span<ModelUpdate> updates);
 
  private:
@@ -138,41 +133,31 @@ class GroupEstimator {
     double last_rate = 0;  ///< q', events per size
     double last_size = 0;  ///< s'; 0 if there was none
   };
-  /// The kernel's totals at the last sample.
-  struct Baseline {
-    std::chrono::nanoseconds enabled{};
-    std::chrono::nanoseconds running{};
-    std::optional<std::chrono::nanoseconds> clock{0};
-    ClockTotals clock_always;
-    ReferenceTotals reference;
-    bool has_reference = true;  ///< before the first sample they are all 0
-  };
-  /// What has passed since the baseline.
   struct Passed;
 
-  std::optional<GroupIncrement> count_exactly(const Sample& sample,
-                                              std::span<EventIncrement> increments);
-  bool fell(const Sample& sample) const;
-  bool counted(const Sample& sample) const;
-  void check_running(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
-  std::optional<double> clock_always_in(const Sample& sample,
-                                        std::chrono::nanoseconds enabled) const;
-  void observe(const Sample& sample, std::span<EventIncrement> increments);
-  void set_baseline(const Sample& sample);
-  Passed since_baseline(const Sample& sample, GroupIncrement& increment) const;
-  void add_reference(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
-  void cap_imputation(const Sample& sample, Passed& passed, GroupIncrement& increment);
+  std::optional<GroupIncrement> count_exactly(const Interval& interval,
+                                              std::span<EventIncrement> increments) const;
+  void check_running(const Interval& interval, Passed& passed, GroupIncrement& increment) const;
+  std::optional<double> clock_always_in(const Interval& interval) const;
+  void observe(const Interval& interval, std::span<EventIncrement> increments);
+  void note_totals(const Interval& interval);
+  Passed passed_in(const Interval& interval, GroupIncrement& increment) const;
+  void add_reference(const Reference& now, Passed& passed, GroupIncrement& increment) const;
+  void cap_imputation(bool is_stopped, Passed& passed, GroupIncrement& increment);
   bool can_commit() const;
   void commit(Event& event, const EventModel& model, EventIncrement& increment,
               ModelUpdate& update);
 
   std::chrono::nanoseconds mux_interval_;
-  Baseline baseline_;
+  // Totals that always count, at the last interval; before the first one they are 0.
+  ClockTotals clock_always_;
+  Reference reference_;
+  bool has_reference_ = true;
+
   Observed open_;  ///< the interval since the last commit, without its events
   bool open_has_reference_ = true;
   std::chrono::nanoseconds starved_{};          ///< consecutive time enabled without the PMU
   std::chrono::nanoseconds pending_starved_{};  ///< the part of open_ without the PMU
-  std::vector<std::uint64_t> counts_;           ///< of the events, at the last sample
   std::vector<Event> events_;
   bool keeps_history_;
 };

@@ -12,7 +12,7 @@
 namespace pex::perf {
 
 /// The tables of perf_event_attr: what a request becomes, and since which release the kernel knows
-/// it. The bits of sample_type, read_format and branch_sample_type have tables in perf/record.
+/// it. The bits of sample_type, read_format and branch_sample_type have tables in abi/record.
 /// Sources: include/uapi/linux/perf_event.h and its history, by which some releases are later than
 /// those in perf_event_open(2).
 ///

@@ -28,6 +28,7 @@ using pex::perf::SwitchRing;
 constexpr std::size_t kOwner = 0;  // the first event that a ring opens
 constexpr std::size_t kValues = 3;
 constexpr std::uint64_t kIdOfTarget = 7;
+constexpr std::size_t kSlot = 2;
 
 /// A ring with one group, and the sums of one cgroup that its records are added to. One of the
 /// values of a group that notes moves is their number.
@@ -49,9 +50,10 @@ class Recording {
     sums_.add_group(group_, events_);
     attribution_.add_group(group_, events_, true);
     sums_.set_names([](std::uint64_t) -> const std::string* { return nullptr; });
-    target_ = sums_.open(std::make_shared<const pex::cgroup::Cgroup>(
-                             pex::cgroup::Cgroup{"/a.service", kIdOfTarget, {}}),
-                         group_);
+    sums_.open(kSlot,
+               std::make_shared<const pex::cgroup::Cgroup>(
+                   pex::cgroup::Cgroup{"/a.service", kIdOfTarget, {}}),
+               group_);
   }
 
   pex::test::ScriptedRing& writer() { return *writer_; }
@@ -67,22 +69,19 @@ class Recording {
   }
   void operator()(const pex::perf::Loss& loss) { attribution_.loss(loss.records); }
 
-  /// What a target is given never falls, and it never runs for longer than it is enabled.
+  /// No time is negative, and nothing is taken twice.
   void poll() {
     const pex::perf::RingReport report = ring_->drain(*this);
     require(report.bytes + report.unreadable_bytes <= 2 * size());
     require(ring_->unread() == 0);
     attribution_.end_poll({});
-    pex::perf::GroupReading reading;
-    sums_.read(target_, group_, reading);
-    require(reading.time_running.count() >= 0);
-    require(reading.time_running <= reading.time_enabled);
-    require(reading.time_enabled >= before_.time_enabled);
-    require(reading.time_running >= before_.time_running);
-    for (std::size_t i = 0; i < before_.counts.size(); ++i) {
-      require(reading.counts[i] >= before_.counts[i]);
-    }
-    before_ = reading;
+    pex::perf::GroupInterval since;
+    (void)sums_.take(kSlot, group_, since);
+    require(since.enabled.count() >= 0 && since.running.count() >= 0 && since.lost.count() >= 0);
+    require(since.counts.size() == events_);
+    (void)sums_.take(kSlot, group_, since);
+    require(since.enabled.count() == 0 && since.running.count() == 0);
+    for (const std::uint64_t count : since.counts) require(count == 0);
   }
 
  private:
@@ -94,8 +93,6 @@ class Recording {
   std::size_t group_ = 0;
   CgroupSums sums_;
   SwitchAttribution attribution_{sums_};
-  CgroupSums::Target target_ = 0;
-  pex::perf::GroupReading before_;
   std::uint64_t sum_of_bytes_ = 0;
 };
 

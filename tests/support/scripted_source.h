@@ -5,7 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "collect/counter_source.h"
 
@@ -18,56 +18,63 @@ class ScriptedSource final : public collect::CounterSource {
   explicit ScriptedSource(std::shared_ptr<const std::set<std::string>> resting = {})
       : resting_(std::move(resting)) {}
 
+  std::unique_ptr<collect::GroupCounters> counters_of(const collect::GroupPlan&) override {
+    return std::make_unique<Group>(*this);
+  }
   bool begin_poll(const collect::TargetSet&) override {
-    for (auto& [handle, group] : groups_) {
-      group.polls += rests(group) ? 0 : 1;
-    }
+    ++polls_;
     return false;
   }
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override { return {}; }
   void forget_cpu() override {}
-
-  Result<Handle, perf::OpenFailure> open(
-      const collect::GroupPlan&, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
-    ++progress_;
-    groups_[++last_] = {events.size(), cgroup ? cgroup->path : ""};
-    return last_;
-  }
-  void close(Handle group) override { groups_.erase(group); }
-
-  Result<State> read(Handle handle, perf::GroupReading& reading) override {
-    ++progress_;
-    Group& group = groups_.at(handle);
-    if (group.was_read && rests(group)) return State::kUnchanged;
-    group.was_read = true;
-    reading = {};
-    reading.time_enabled = reading.time_running = std::chrono::milliseconds{group.polls};
-    for (std::size_t event = 0; event < group.events; ++event) {
-      reading.counts.push_back(group.polls * (event + 1));
-    }
-    return State::kCounting;
-  }
-  Result<State> read_off_pmu(Handle, perf::GroupReading&) override { return State::kOffPmu; }
-  Result<> disable(Handle) override { return {}; }
-  Result<> enable(Handle) override { return {}; }
-  std::size_t events(Handle group) const override { return groups_.at(group).events; }
   std::size_t own_events() const override { return 0; }
   std::chrono::nanoseconds now() override { return {}; }
   std::uint64_t progress() const override { return progress_; }
 
  private:
-  struct Group {
-    std::size_t events = 0;
-    std::string cgroup;
-    std::uint64_t polls = 0;
-    bool was_read = false;
+  class Group final : public collect::GroupCounters {
+   public:
+    explicit Group(ScriptedSource& source) : source_(source) {}
+
+    Result<Opened, perf::OpenFailure> open(
+        std::size_t target, const collect::GroupPlan&, std::span<const perf::CounterSpec> events,
+        const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
+      ++source_.progress_;
+      open_[target] = {events.size(), cgroup ? cgroup->path : "", source_.polls_};
+      return Opened{.events = events.size()};
+    }
+    void close(std::size_t target) override { open_.erase(target); }
+
+    Result<State> read(std::size_t target, perf::GroupInterval& since) override {
+      ++source_.progress_;
+      Open& at = open_.at(target);
+      if (source_.resting_ && source_.resting_->contains(at.cgroup)) return State::kUnchanged;
+      const std::uint64_t polls = source_.polls_ - std::exchange(at.polls, source_.polls_);
+      since = {};
+      since.enabled = since.running = std::chrono::milliseconds{polls};
+      for (std::size_t event = 0; event < at.events; ++event) {
+        since.counts.push_back(polls * (event + 1));
+      }
+      return State::kCounting;
+    }
+    Result<State> read_off_pmu(std::size_t, perf::GroupInterval&) override {
+      return State::kOffPmu;
+    }
+    Result<> set_enabled(std::size_t, bool) override { return {}; }
+
+   private:
+    struct Open {
+      std::size_t events = 0;
+      std::string cgroup;
+      std::uint64_t polls = 0;  ///< at the last read
+    };
+
+    ScriptedSource& source_;
+    std::map<std::size_t, Open> open_;
   };
-  bool rests(const Group& group) const { return resting_ && resting_->contains(group.cgroup); }
 
   std::shared_ptr<const std::set<std::string>> resting_;
-  std::map<Handle, Group> groups_;
-  Handle last_ = 0;
+  std::uint64_t polls_ = 0;
   std::atomic<std::uint64_t> progress_ = 0;
 };
 

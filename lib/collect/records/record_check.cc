@@ -44,16 +44,6 @@ std::string describe(const std::string& what, std::uint64_t records, std::uint64
          std::to_string(descriptors);
 }
 
-CheckedInterval::Side since(const CheckedInterval::Side& begin, const CheckedInterval::Side& end) {
-  CheckedInterval::Side side{end.enabled - begin.enabled, end.counts};
-  for (std::size_t i = 0; i < side.counts.size(); ++i) side.counts[i] -= begin.counts[i];
-  return side;
-}
-
-CheckedInterval::Side side_of(const perf::GroupReading& reading) {
-  return {reading.time_enabled, reading.counts};
-}
-
 GroupPlan time_only() {
   GroupPlan plan;
   plan.name = "(check)";
@@ -75,8 +65,8 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
     worst = by;
     found = describe(what, records, descriptors);
   };
-  const CheckedInterval::Side& records = interval.records;
-  const CheckedInterval::Side& descriptors = interval.descriptors;
+  const CgroupSums::Sum& records = interval.records;
+  const CgroupSums::Sum& descriptors = interval.descriptors;
   look_at("ns on the CPU", static_cast<std::uint64_t>(records.enabled.count()),
           static_cast<std::uint64_t>(descriptors.enabled.count()), kOfTimes);
   const std::size_t counts = std::min(records.counts.size(), descriptors.counts.size());
@@ -89,62 +79,65 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
   return found;
 }
 
-RecordCheck::RecordCheck(DescriptorSource& descriptors, int cpu)
-    : descriptors_(&descriptors),
+RecordCheck::RecordCheck(perf::PerfKernel& kernel, int cpu)
+    : kernel_(&kernel),
       cpu_(cpu),
       time_only_(time_only()),
-      due_at_(descriptors.now() + std::chrono::seconds{cpu % kSecondsOfFirst}) {}
+      due_at_(kernel.now() + std::chrono::seconds{cpu % kSecondsOfFirst}) {}
 
 std::optional<Error> RecordCheck::poll(SwitchRecording& recording) {
-  const Target busiest = std::exchange(busiest_, kNone);
+  const std::optional<std::size_t> busiest = std::exchange(busiest_, {});
   busiest_time_ = {};
   if (counting_) return length() < kMinLength ? std::nullopt : end(recording);
-  if (busiest != kNone && descriptors_->now() >= due_at_) begin(recording, busiest);
+  if (busiest && kernel_->now() >= due_at_) begin(recording, *busiest);
   return {};
 }
 
-nanoseconds RecordCheck::length() const { return descriptors_->now() - counting_->at; }
+nanoseconds RecordCheck::length() const { return kernel_->now() - counting_->at; }
 
 /// Until comparing has taken no more than its share of the time.
 void RecordCheck::wait(nanoseconds least, int share) {
   const nanoseconds rest = counting_ ? length() * (share - 1) : least;
-  due_at_ = descriptors_->now() + std::max(rest, least);
+  due_at_ = kernel_->now() + std::max(rest, least);
 }
 
-void RecordCheck::begin(SwitchRecording& recording, Target target) {
-  const std::shared_ptr<const cgroup::Cgroup>& cgroup = recording.sums().cgroup_of(target);
+void RecordCheck::begin(SwitchRecording& recording, std::size_t slot) {
+  const std::shared_ptr<const cgroup::Cgroup>& cgroup = recording.sums().cgroup_of(slot);
   const GroupPlan* const base = recording.base_plan();
   const GroupPlan& group = base == nullptr ? time_only_ : *base;
-  const auto handle = descriptors_->open(group, group.events, cgroup);
-  if (!handle) return inconclusive();
+  auto counters = std::make_unique<DescriptorGroup>(*kernel_, cpu_, group.events.size());
+  if (!counters->open(0, group, group.events, cgroup)) return inconclusive();
   counting_ = Counting{};  // not emplace(): clang++ 14 takes it for not constructible
-  counting_->target = target;
+  counting_->slot = slot;
   counting_->path = cgroup->path;
-  counting_->handle = *handle;
   counting_->group = &group;
+  counting_->counters = std::move(counters);
   counting_->imperfect = recording.attribution().imperfect(SwitchRecording::kBase);
-  counting_->at = descriptors_->now();
-  std::optional<CheckedInterval> totals = read_both(recording);
-  if (!totals) return inconclusive();
-  counting_->begin = std::move(*totals);
+  counting_->at = kernel_->now();
+  if (!read_at_rest(recording)) return inconclusive();
+  counting_->counted = {{}, std::vector<std::uint64_t>(group.events.size())};
+  recording.sums().watch(slot, SwitchRecording::kBase);
 }
 
-/// The totals of both sources at an instant at which the cgroup does not run: between two equal
-/// readings of its descriptors, it did not. It has left the CPU by a switch, whose record is
-/// drained meanwhile.
-std::optional<CheckedInterval> RecordCheck::read_both(SwitchRecording& recording) {
-  perf::GroupReading before;
-  perf::GroupReading after;
+/// Up to an instant at which the cgroup does not run: between two equal readings of its
+/// descriptors, it did not. It has left the CPU by a switch, whose record is drained meanwhile.
+bool RecordCheck::read_at_rest(SwitchRecording& recording) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (!descriptors_->read(counting_->handle, before)) return {};
+    if (!read()) return false;
     recording.drain();
-    if (!descriptors_->read(counting_->handle, after)) return {};
-    if (before.time_enabled != after.time_enabled) continue;
-    perf::GroupReading records;
-    recording.sums().look(counting_->target, SwitchRecording::kBase, records);
-    return CheckedInterval{side_of(records), side_of(after)};
+    if (!read()) return false;
+    if (interval_.enabled.count() == 0) return true;
   }
-  return {};
+  return false;
+}
+
+bool RecordCheck::read() {
+  if (!counting_->counters->read(0, interval_)) return false;
+  CgroupSums::Sum& counted = counting_->counted;
+  counted.enabled += interval_.enabled;
+  counted.counts.resize(interval_.counts.size());
+  for (std::size_t i = 0; i < counted.counts.size(); ++i) counted.counts[i] += interval_.counts[i];
+  return true;
 }
 
 std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
@@ -178,12 +171,9 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
 
 /// Nothing if nothing can be concluded from it.
 std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) {
-  const std::optional<CheckedInterval> totals = read_both(recording);
-  if (!totals) return {};
-  CheckedInterval interval{since(counting_->begin.records, totals->records),
-                           since(counting_->begin.descriptors, totals->descriptors)};
-  if (interval.descriptors.enabled.count() == 0) return {};
-  return interval;
+  if (!read_at_rest(recording) || counting_->counted.enabled.count() == 0) return {};
+  recording.sums().give();
+  return CheckedInterval{recording.sums().watched(), counting_->counted};
 }
 
 void RecordCheck::inconclusive() {
@@ -192,20 +182,17 @@ void RecordCheck::inconclusive() {
   close();
 }
 
-void RecordCheck::forget(Target target) {
-  if (target == busiest_) busiest_ = kNone;
-  if (counting_ && counting_->target == target) inconclusive();
+void RecordCheck::forget(std::size_t slot) {
+  if (busiest_ == slot) busiest_.reset();
+  if (counting_ && counting_->slot == slot) inconclusive();
 }
 
 void RecordCheck::abandon() {
-  busiest_ = kNone;
+  busiest_.reset();
   if (counting_) inconclusive();
 }
 
-void RecordCheck::close() {
-  if (counting_) descriptors_->close(counting_->handle);
-  counting_.reset();
-}
+void RecordCheck::close() { counting_.reset(); }
 
 Error RecordCheck::wrong(const std::string& path, const std::string& difference) const {
   return Error{0,

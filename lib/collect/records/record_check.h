@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,12 +19,8 @@ namespace pex::collect {
 
 /// What one cgroup did on one CPU in the same interval, as each source has counted it.
 struct CheckedInterval {
-  struct Side {
-    std::chrono::nanoseconds enabled{};
-    std::vector<std::uint64_t> counts;
-  };
-  Side records;
-  Side descriptors;
+  CgroupSums::Sum records;
+  CgroupSums::Sum descriptors;
 };
 
 /// Nothing if the sources agree, else what differs most: "page-faults: records 7, descriptors 12".
@@ -56,8 +53,8 @@ class RecordCheck {
   static constexpr unsigned kDifferencesToGiveUp = 5;
   static constexpr std::chrono::seconds kMinAge{10};  ///< of a cgroup that is compared
 
-  /// `descriptors` outlive it.
-  RecordCheck(DescriptorSource& descriptors, int cpu);
+  /// `kernel` outlives it.
+  RecordCheck(perf::PerfKernel& kernel, int cpu);
 
   /// At each poll and reconciliation, once `recording` is drained: ends the comparison or begins
   /// one. Returns an error if the records are wrong.
@@ -66,12 +63,12 @@ class RecordCheck {
   /// Whether a cgroup that ran for this time since the last poll would be compared next.
   bool is_busiest(std::chrono::nanoseconds time) const { return time > busiest_time_; }
   /// It is. The calling thread must not run in it, so that it does not run while it is read.
-  void set_busiest(SwitchRecording::Target target, std::chrono::nanoseconds time) {
-    busiest_ = target;
+  void set_busiest(std::size_t slot, std::chrono::nanoseconds time) {
+    busiest_ = slot;
     busiest_time_ = time;
   }
-  /// The target is closed.
-  void forget(SwitchRecording::Target target);
+  /// The slot is closed.
+  void forget(std::size_t slot);
   /// The recording ends.
   void abandon();
 
@@ -81,22 +78,20 @@ class RecordCheck {
   std::size_t open_events() const { return counting_ ? counting_->group->events.size() : 0; }
 
  private:
-  using Target = SwitchRecording::Target;
-  static constexpr Target kNone = TargetTree::kNone;
-
   struct Counting {
-    Target target = kNone;
+    std::size_t slot = 0;
     std::string path;
-    CounterSource::Handle handle = 0;
     const GroupPlan* group = nullptr;
-    std::uint64_t imperfect = 0;    ///< intervals of the base, when it began
-    std::chrono::nanoseconds at{};  ///< when it began
-    CheckedInterval begin;          ///< the totals then
+    std::unique_ptr<DescriptorGroup> counters;  ///< with one target
+    std::uint64_t imperfect = 0;                ///< intervals of the base, when it began
+    std::chrono::nanoseconds at{};              ///< when it began
+    CgroupSums::Sum counted;                    ///< by descriptors since then
   };
 
-  void begin(SwitchRecording& recording, Target target);
+  void begin(SwitchRecording& recording, std::size_t slot);
   std::optional<Error> end(SwitchRecording& recording);
-  std::optional<CheckedInterval> read_both(SwitchRecording& recording);
+  bool read_at_rest(SwitchRecording& recording);
+  bool read();
   std::optional<CheckedInterval> compare(SwitchRecording& recording);
   void inconclusive();
   void wait(std::chrono::nanoseconds least, int share);
@@ -104,12 +99,13 @@ class RecordCheck {
   void close();
   Error wrong(const std::string& path, const std::string& difference) const;
 
-  DescriptorSource* descriptors_;
+  perf::PerfKernel* kernel_;
   int cpu_;
-  const GroupPlan time_only_;  ///< for a recording whose base has no events
-  Target busiest_ = kNone;
+  const GroupPlan time_only_;           ///< for a recording whose base has no events
+  std::optional<std::size_t> busiest_;  ///< slot
   std::chrono::nanoseconds busiest_time_{};
   std::optional<Counting> counting_;
+  perf::GroupInterval interval_;  ///< the last one read
   std::chrono::nanoseconds due_at_;
   unsigned differences_ = 0;  ///< in a row
   PollReport::RecordChecks results_;

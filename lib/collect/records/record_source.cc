@@ -19,34 +19,58 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgainAtLast = std::chrono::minutes{64};
-/// By the instants of their records, the times of a cgroup in a group and in the base differ by
-/// less than one of so many.
-constexpr int kOffsetsAreOneOf = 10'000;
-
-/// What a group had counted when it is opened for one more target, but for 1 ns of its times: no
-/// reading of an open group has none, or it stands still (TargetGroups::find_standstill()).
-perf::GroupReading reading_before(const perf::GroupReading& now) {
-  perf::GroupReading before = now;
-  for (nanoseconds* const time : {&before.time_enabled, &before.time_running}) {
-    *time = std::max(*time - nanoseconds{1}, nanoseconds{0});
-  }
-  return before;
-}
-
 bool is_losing(std::chrono::nanoseconds lost, const SwitchAttribution::Statistics& poll) {
   return lost > poll.time / 10;
 }
 
-void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
-  reading.time_enabled -= std::min(before.time_enabled, reading.time_enabled);
-  reading.time_running -= std::min(before.time_running, reading.time_running);
-  const std::size_t events = std::min(before.counts.size(), reading.counts.size());
-  for (std::size_t event = 0; event < events; ++event) {
-    reading.counts[event] -= std::min(before.counts[event], reading.counts[event]);
-  }
-}
-
 }  // namespace
+
+/// One group, at each target by records or by descriptors, as it was opened.
+class RecordSource::Group final : public GroupCounters {
+ public:
+  Group(RecordSource& source, const GroupPlan& plan)
+      : source_(source),
+        descriptors_(source.kernel_, source.cpu_, plan.events.size()),
+        last_(perf::words_of_last_reading(plan.events.size())) {}
+  ~Group() override {
+    const RowSet open = recorded_;
+    open.for_each([this](std::size_t target) { close(target); });
+  }
+
+  Result<Opened, perf::OpenFailure> open(
+      std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
+  void close(std::size_t target) override;
+  Result<State> read(std::size_t target, perf::GroupInterval& since) override;
+  Result<State> read_off_pmu(std::size_t target, perf::GroupInterval& since) override {
+    return descriptors_.read_off_pmu(target, since);  // pinned: records do not have it
+  }
+  Result<> set_enabled(std::size_t target, bool enabled) override {
+    if (!is_recorded(target)) return descriptors_.set_enabled(target, enabled);
+    return Error{EOPNOTSUPP, "stop a group that all cgroups share", {}};
+  }
+  /// A group of scope cpu may be recorded for scope cgroup, or may have been so before a reload.
+  Result<> set_paused(const GroupPlan& group, bool paused) override {
+    return source_.recording_ ? source_.recording_->set_paused(group, paused) : Result<>{};
+  }
+
+ private:
+  bool is_recorded(std::size_t target) const {
+    return target < recorded_.rows() && recorded_.has(target);
+  }
+  Result<> open_recorded(const GroupPlan& recorded, std::size_t events);
+  void begin_cpu();
+  Result<State> read_cpu(perf::GroupInterval& since);
+  State read_cgroup(std::size_t slot, perf::GroupInterval& since);
+
+  RecordSource& source_;
+  DescriptorGroup descriptors_;
+  RowSet recorded_;  ///< targets
+  bool is_of_cpu_ = false;
+  std::size_t number_ = 0;           ///< of the recording
+  std::vector<std::uint64_t> last_;  ///< of the whole CPU: its last reading
+  std::size_t events_ = 0;           ///< the same: that are open
+};
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
                            int cpu, RecordOptions options, std::shared_ptr<RecordedCpus> by_records)
@@ -56,7 +80,7 @@ RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const Count
       options_(std::move(options)),
       by_records_(std::move(by_records)),
       descriptors_(kernel_, cpu),
-      check_(descriptors_, cpu),
+      check_(kernel_, cpu),
       names_ring_(kernel_, cpu) {}
 
 RecordSource::~RecordSource() { expect_records(false); }
@@ -72,13 +96,13 @@ void RecordSource::use(const std::shared_ptr<const CountingPlan>& plan) {
       std::exchange(plan_, plan);  // groups are of it
   if (!recording_) return;
   check_.abandon();  // it counts a group of the plan before
-  recording_->use(*plan_, [this](std::size_t group) {
-    return std::any_of(opened_.begin(), opened_.end(), [group](const Opened& opened) {
-      const bool is_recorded =
-          opened.kind == Kind::kRecordedCgroup || opened.kind == Kind::kRecordedCpu;
-      return is_recorded && opened.group == group;
-    });
+  recording_->use(*plan_, [this](std::size_t number) {
+    return number < targets_of_.size() && targets_of_[number] > 0;
   });
+}
+
+std::unique_ptr<GroupCounters> RecordSource::counters_of(const GroupPlan& group) {
+  return std::make_unique<Group>(*this, group);
 }
 
 /// A recording that stands still is opened again, as if the CPU had been offline.
@@ -242,195 +266,106 @@ Result<> RecordSource::start_recording() {
   return {};
 }
 
-Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
-    const GroupPlan& group, std::span<const perf::CounterSpec> events,
+/// That by whose records the group is to be counted; null: by descriptors. Fails if the CPU is
+/// offline.
+Result<const GroupPlan*> RecordSource::find_recorded(const GroupPlan& group) {
+  const GroupPlan* const found = recorded(group);
+  if (found == nullptr) return found;
+  const Result<> started = start_recording();
+  if (started) return found;
+  if (started.error().code == ENODEV) return started.error();
+  expect_records(false);
+  way_ = Way::kDescriptors;
+  return nullptr;
+}
+
+Result<GroupCounters::Opened, perf::OpenFailure> RecordSource::Group::open(
+    std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
-  const GroupPlan* const by_records = recorded(group);
-  if (by_records != nullptr) {
-    const Result<> started = start_recording();
-    if (!started && started.error().code == ENODEV) {
-      return perf::OpenFailure{0, started.error()};  // the CPU is offline
-    }
-    if (started) {
-      const Result<Opened, perf::OpenFailure> opened = open_recorded(*by_records, events, cgroup);
-      if (!opened) return opened.error();
-      return keep(*opened);
-    }
-    expect_records(false);
-    way_ = Way::kDescriptors;
+  const Result<const GroupPlan*> by = source_.find_recorded(group);
+  if (!by) return perf::OpenFailure{0, by.error()};
+  if (*by == nullptr) return descriptors_.open(target, group, events, cgroup);
+  const Result<std::size_t, perf::OpenFailure> number =
+      source_.recording_->open_group(**by, events.size());
+  if (!number) return number.error();
+  number_ = *number;
+  if (target >= recorded_.rows()) recorded_.resize(target + 1);
+  recorded_.add(target);
+  std::vector<std::size_t>& targets = source_.targets_of_;
+  if (number_ >= targets.size()) targets.resize(number_ + 1);
+  ++targets[number_];
+  ++source_.recorded_;
+  is_of_cpu_ = cgroup == nullptr;
+  events_ = events.size();
+  is_of_cpu_ ? begin_cpu() : source_.recording_->sums().open(target, cgroup, number_);
+  return Opened{.events = events.size(), .are_shared = true};
+}
+
+/// The recording ends with its last target, unless new cgroups are to be counted by it.
+void RecordSource::Group::close(std::size_t target) {
+  if (!is_recorded(target)) return descriptors_.close(target);
+  recorded_.remove(target);
+  if (!is_of_cpu_) {
+    source_.check_.forget(target);
+    source_.recording_->sums().close(target);
   }
-  const Result<Opened, perf::OpenFailure> opened = open_descriptors(group, events, cgroup);
-  if (!opened) return opened.error();
-  return keep(*opened);
+  --source_.targets_of_[number_];
+  const bool is_last = --source_.recorded_ == 0;
+  if (is_last && (source_.is_dead_ || source_.way_ == Way::kDescriptors)) source_.end_recording();
 }
 
-Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
-    const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
-    const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
-  const Result<std::size_t, perf::OpenFailure> group =
-      recording_->open_group(recorded, events.size());
-  if (!group) return group.error();
-  ++recorded_;
-  Opened opened{.kind = cgroup ? Kind::kRecordedCgroup : Kind::kRecordedCpu,
-                .group = *group,
-                .events = events.size()};
-  opened.since = now();
-  if (!recording_->is_paused(*group)) {
-    opened.imperfect = recording_->attribution().imperfect(*group);
+Result<GroupCounters::State> RecordSource::Group::read(std::size_t target,
+                                                       perf::GroupInterval& since) {
+  if (!is_recorded(target)) return descriptors_.read(target, since);
+  if (is_of_cpu_) return read_cpu(since);
+  return read_cgroup(target, since);
+}
+
+/// From what the group had counted then, but for 1 ns of its times: no interval of an open group is
+/// without time, or it stands still (TargetGroups::find_standstill()).
+void RecordSource::Group::begin_cpu() {
+  perf::GroupReading before = source_.recording_->last_reading_of_cpu(number_);
+  for (nanoseconds* const time : {&before.time_enabled, &before.time_running}) {
+    *time = std::max(*time - nanoseconds{1}, nanoseconds{0});
   }
-  opened.waited = recording_->waited(*group);
-  if (cgroup) {
-    opened.target = recording_->sums().open(cgroup, *group);
-  } else {
-    opened.before = std::make_shared<const perf::GroupReading>(
-        reading_before(recording_->last_reading_of_cpu(*group)));
-  }
-  return opened;
+  before.keep_first(events_);
+  perf::GroupInterval unused;
+  perf::advance(last_, before, unused);
 }
 
-Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_descriptors(
-    const GroupPlan& group, std::span<const perf::CounterSpec> events,
-    const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
-  const Result<Handle, perf::OpenFailure> handle = descriptors_.open(group, events, cgroup);
-  if (!handle) return handle.error();
-  return Opened{
-      .kind = Kind::kDescriptors, .descriptors = *handle, .events = descriptors_.events(*handle)};
-}
-
-CounterSource::Handle RecordSource::keep(const Opened& opened) {
-  if (free_.empty()) {
-    free_.push_back(static_cast<Handle>(opened_.size()));
-    opened_.emplace_back();
-  }
-  const Handle handle = free_.back();
-  free_.pop_back();
-  opened_[handle] = opened;
-  if (opened.kind == Kind::kRecordedCgroup) handles_.add(opened.target, handle);
-  return handle;
-}
-
-/// The recording ends with its last handle, unless new cgroups are to be counted by it.
-void RecordSource::close(Handle group) {
-  const Opened closed = std::exchange(opened_[group], {});
-  free_.push_back(group);
-  if (closed.kind == Kind::kDescriptors) return descriptors_.close(closed.descriptors);
-  if (closed.kind == Kind::kRecordedCgroup) {
-    check_.forget(closed.target);
-    handles_.remove(closed.target, group);
-    recording_->sums().close(closed.target);
-  }
-  --recorded_;
-  if (recorded_ == 0 && (is_dead_ || way_ == Way::kDescriptors)) end_recording();
-}
-
-Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading& reading) {
-  Opened& opened = opened_[group];
-  switch (opened.kind) {
-    case Kind::kRecordedCgroup:
-      if (!recording_->sums().has_changed(opened.target, opened.group)) return State::kUnchanged;
-      read_recorded(opened, reading);
-      return State::kCounting;
-    case Kind::kRecordedCpu:
-      return read_cpu(opened, reading);
-    case Kind::kDescriptors:
-    case Kind::kClosed:
-      break;
-  }
-  return descriptors_.read(opened.descriptors, reading);
-}
-
-nanoseconds RecordSource::take_lost(Handle group) {
-  const Opened& opened = opened_[group];
-  if (opened.kind != Kind::kRecordedCgroup) return {};
-  return recording_->sums().take_lost(opened.target, opened.group);
-}
-
-/// Unless some are counted by descriptors.
-bool RecordSource::take_changed(std::vector<Handle>& groups) {
-  const std::vector<GroupPlan>& all = plan_->cgroup.groups;
-  const bool all_recorded =
-      recording_ && way_ == Way::kRecords && std::all_of(all.begin(), all.end(), can_be_recorded);
-  if (!all_recorded) return false;
-  groups.clear();
-  recording_->sums().take_changed(changed_);
-  for (const SwitchRecording::Target target : changed_) {
-    handles_.for_each(target, [&](Handle handle) { groups.push_back(handle); });
-  }
-  return true;
-}
-
-Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
-                                                    perf::GroupReading& reading) const {
-  const Result<const perf::GroupReading*> read = recording_->reading_of_cpu(opened.group);
+Result<GroupCounters::State> RecordSource::Group::read_cpu(perf::GroupInterval& since) {
+  const Result<const perf::GroupReading*> read = source_.recording_->reading_of_cpu(number_);
   if (!read) return read.error();
-  reading = **read;
-  subtract(*opened.before, reading);
-  reading.keep_first(opened.events);
+  perf::GroupReading now = **read;
+  now.keep_first(events_);
+  perf::advance(last_, now, since);
   return State::kCounting;
 }
 
-/// The times enabled are those of the base, whose records are some 100 ns before or after those of
-/// the group; and before Linux 6.2 the clock of hardware events stands still while the kernel
-/// switches them. So its own times running are not taken if it had the PMU in all intervals since
-/// the last read, at least in those of this cgroup; unless they are more, as some are decided late.
-/// While a group is off the PMU it writes no record: the times of the whole CPU show that, unless
-/// it is paused, when they stand still too.
-void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
-  recording_->sums().read(opened.target, opened.group, reading);
-  const std::uint64_t imperfect = recording_->attribution().imperfect(opened.group);
-  const nanoseconds waited = recording_->waited(opened.group);
-  const nanoseconds enabled = reading.time_enabled - opened.enabled;
-  nanoseconds running =
-      reading.time_running - std::exchange(opened.counted_for, reading.time_running);
-  const bool has_the_pmu =
-      !recording_->is_paused(opened.group) && waited == opened.waited &&
-      recording_->off_pmu_since_record(opened.group) <= SwitchAttribution::kMaxOffPmu;
-  const bool had_the_pmu = imperfect == opened.imperfect ||
-                           (opened.imperfect && enabled - running <= enabled / kOffsetsAreOneOf);
-  if (has_the_pmu && had_the_pmu) running = std::max(running, enabled);
-  reading.time_running = std::min(opened.running + running, reading.time_enabled);
-  note_busy(opened, enabled);
-  opened.imperfect = imperfect;
-  opened.waited = waited;
-  opened.enabled = reading.time_enabled;
-  opened.running = reading.time_running;
+GroupCounters::State RecordSource::Group::read_cgroup(std::size_t slot,
+                                                      perf::GroupInterval& since) {
+  SwitchRecording& recording = *source_.recording_;
+  if (!recording.sums().take(slot, number_, since)) return State::kUnchanged;
+  since.running = recording.time_running(number_, since.enabled, since.running);
+  source_.note_busy(slot, since.enabled);
+  return State::kCounting;
+}
+
+/// Unless some are counted by descriptors.
+bool RecordSource::take_changed(RowSet& slots) {
+  if (!recording_) return false;
+  recording_->take_changed(slots);
+  const std::vector<GroupPlan>& all = plan_->cgroup.groups;
+  return way_ == Way::kRecords && std::all_of(all.begin(), all.end(), can_be_recorded);
 }
 
 /// Not a new cgroup: tasks are moved into it, and where that is not noted, what a task did since
 /// the last switch is counted for the cgroup that it leaves the CPU in.
-void RecordSource::note_busy(const Opened& opened, nanoseconds time) {
+void RecordSource::note_busy(std::size_t slot, nanoseconds time) {
   if (!options_.is_checked || !check_.is_busiest(time)) return;
-  if (now() - opened.since < RecordCheck::kMinAge) return;
-  if (recording_->runs_in(*recording_->sums().cgroup_of(opened.target))) return;
-  check_.set_busiest(opened.target, time);
-}
-
-/// Only of groups that are pinned, which records do not have.
-Result<CounterSource::State> RecordSource::read_off_pmu(Handle group, perf::GroupReading& reading) {
-  return descriptors_.read_off_pmu(opened_[group].descriptors, reading);
-}
-
-bool RecordSource::can_stop(Handle group) const {
-  return opened_[group].kind == Kind::kDescriptors;
-}
-
-Result<> RecordSource::disable(Handle group) {
-  if (can_stop(group)) return descriptors_.disable(opened_[group].descriptors);
-  return Error{EOPNOTSUPP, "stop a group that all cgroups share", {}};
-}
-
-Result<> RecordSource::enable(Handle group) {
-  if (can_stop(group)) return descriptors_.enable(opened_[group].descriptors);
-  return {};
-}
-
-/// A group of scope cpu may be recorded for scope cgroup, or may have been so before a reload.
-Result<> RecordSource::set_paused(const GroupPlan& group, bool paused) {
-  return recording_ ? recording_->set_paused(group, paused) : Result<>{};
-}
-
-std::size_t RecordSource::descriptors(Handle group) const {
-  return opened_[group].kind == Kind::kDescriptors ? opened_[group].events : 0;
+  if (now() - recording_->sums().opened_after(slot) < RecordCheck::kMinAge) return;
+  if (recording_->runs_in(*recording_->sums().cgroup_of(slot))) return;
+  check_.set_busiest(slot, time);
 }
 
 std::size_t RecordSource::own_events() const {

@@ -18,7 +18,6 @@
 #include "collect/records/record_check.h"
 #include "collect/records/record_use.h"
 #include "collect/records/switch_recording.h"
-#include "collect/records/target_handles.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::collect {
@@ -89,27 +88,14 @@ class RecordSource final : public CounterSource {
   ~RecordSource() override;
 
   void use(const std::shared_ptr<const CountingPlan>& plan) override;
+  std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override;
   bool begin_poll(const TargetSet& targets) override;
   void report(PollReport& report, PollFeedback& feedback) override;
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override;
   void forget_cpu() override;
 
-  Result<Handle, perf::OpenFailure> open(
-      const GroupPlan& group, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
-  void close(Handle group) override;
+  bool take_changed(RowSet& slots) override;
 
-  Result<State> read(Handle group, perf::GroupReading& reading) override;
-  std::chrono::nanoseconds take_lost(Handle group) override;
-  bool take_changed(std::vector<Handle>& groups) override;
-  Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
-  bool can_stop(Handle group) const override;
-  Result<> disable(Handle group) override;
-  Result<> enable(Handle group) override;
-  Result<> set_paused(const GroupPlan& group, bool paused) override;
-
-  std::size_t events(Handle group) const override { return opened_[group].events; }
-  std::size_t descriptors(Handle group) const override;
   std::size_t own_events() const override;
   std::chrono::nanoseconds now() override { return kernel_.now(); }
   std::uint64_t progress() const override { return kernel_.answers(); }
@@ -120,44 +106,20 @@ class RecordSource final : public CounterSource {
 
  private:
   enum class Way { kDescriptors, kRecords };
-  enum class Kind { kClosed, kDescriptors, kRecordedCgroup, kRecordedCpu };
-  struct Opened {
-    Kind kind = Kind::kClosed;
-    Handle descriptors = 0;              ///< kDescriptors: that of descriptors_
-    std::size_t group = 0;               ///< of the recording
-    SwitchRecording::Target target = 0;  ///< kRecordedCgroup
-    std::size_t events = 0;
-    std::chrono::nanoseconds since{};  ///< when it was opened
-    /// kRecordedCpu: what the group had counted before it was opened.
-    std::shared_ptr<const perf::GroupReading> before = {};
-    // kRecordedCgroup: of the group, and of what was read, at the last read, or when it was opened.
-    std::optional<std::uint64_t> imperfect = {};  ///< intervals; nothing: the group was paused
-    std::chrono::nanoseconds waited{};            ///< for its turn
-    std::chrono::nanoseconds enabled{};
-    std::chrono::nanoseconds running{};
-    std::chrono::nanoseconds counted_for{};  ///< the time running by the group's own records
-  };
+  class Group;
 
   bool wants_records(const TargetSet& targets);
   Way next_way(const TargetSet& targets);
   void expect_records(bool expected);
   void check(const SwitchAttribution::Statistics& poll);
-  void note_busy(const Opened& opened, std::chrono::nanoseconds time);
   void note_dead();
   void end_recording();
   void give_up(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
-  Result<Opened, perf::OpenFailure> open_recorded(
-      const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup);
-  Result<Opened, perf::OpenFailure> open_descriptors(
-      const GroupPlan& group, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup);
-  Handle keep(const Opened& opened);
-  Result<State> read_cpu(const Opened& opened, perf::GroupReading& reading) const;
-  void read_recorded(Opened& opened, perf::GroupReading& reading);
+  Result<const GroupPlan*> find_recorded(const GroupPlan& group);
+  void note_busy(std::size_t slot, std::chrono::nanoseconds time);
 
   CountedKernel kernel_;
   std::shared_ptr<const CountingPlan> plan_;
@@ -180,12 +142,9 @@ class RecordSource final : public CounterSource {
   bool is_reported_ = false;                              ///< gave_up_
   unsigned losing_polls_ = 0;                             ///< in a row
   std::optional<std::chrono::nanoseconds> moving_since_;  ///< more than a tenth is lost by moves
-  bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
-  std::vector<Opened> opened_;  ///< by Handle
-  std::vector<Handle> free_;    ///< of opened_
-  std::size_t recorded_ = 0;    ///< open handles of the recording
-  TargetHandles handles_;       ///< of these, the ones of cgroups
-  std::vector<SwitchRecording::Target> changed_;  ///< reused, to allocate nothing
+  bool is_dead_ = false;  ///< the CPU has been offline since the recording was opened
+  std::vector<std::size_t> targets_of_;  ///< that are recorded, by the number of the group
+  std::size_t recorded_ = 0;             ///< the sum of these
   SwitchAttribution::Statistics unreported_;
   CgroupSums::Unnamed unnamed_;  ///< reported
   bool has_reported_unnamed_ = false;

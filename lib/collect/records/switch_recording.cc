@@ -15,6 +15,9 @@ using std::chrono::nanoseconds;
 
 /// The clock of the kernel that events are measured with may have ticks as coarse as this.
 constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
+/// By the instants of their records, the times of a cgroup in a group and in the base differ by
+/// less than one of so many.
+constexpr int kOffsetsAreOneOf = 10'000;
 
 SwitchValues values_of(const perf::SwitchRecord& record) {
   return {record.cgroup, record.enabled,       record.running, record.happened.switches,
@@ -185,7 +188,38 @@ SwitchAttribution::Statistics SwitchRecording::poll(
   set_names(names);
   find_own_cgroup();
   settle();
-  return attribution_.end_poll(kernel_->now());
+  const SwitchAttribution::Statistics statistics = attribution_.end_poll(kernel_->now());
+  for (std::size_t number = 0; number < groups_.size(); ++number) {
+    Group& group = groups_[number];
+    if (!group.is_open) continue;
+    group.has_waited = group.waited_when_read != group.waited_before;
+    group.is_perfect = attribution_.imperfect(number) == group.imperfect_before;
+  }
+  return statistics;
+}
+
+void SwitchRecording::take_changed(RowSet& slots) {
+  sums_.take_changed(slots);
+  for (std::size_t number = 0; number < groups_.size(); ++number) {
+    Group& group = groups_[number];
+    if (!group.is_open) continue;
+    group.waited_before = group.waited_when_read;
+    group.imperfect_before = attribution_.imperfect(number);
+  }
+}
+
+/// The times enabled are those of the base, whose records are some 100 ns before or after those of
+/// the group; and before Linux 6.2 the clock of hardware events stands still while the kernel
+/// switches them. So its own times running are not taken if it had the PMU in all intervals, at
+/// least in those of this cgroup. While a group is off the PMU it writes no record: the times of
+/// the whole CPU show that, unless it is paused, when they stand still too.
+nanoseconds SwitchRecording::time_running(std::size_t group, nanoseconds enabled,
+                                          nanoseconds recorded) const {
+  const Group& of = groups_[group];
+  const bool has_the_pmu = !of.is_paused && !of.has_waited &&
+                           off_pmu_since_record(group) <= SwitchAttribution::kMaxOffPmu;
+  const bool had_the_pmu = of.is_perfect || enabled - recorded <= enabled / kOffsetsAreOneOf;
+  return has_the_pmu && had_the_pmu ? enabled : std::min(recorded, enabled);
 }
 
 /// If this thread was moved to another cgroup, its current interval may be of both. Without a

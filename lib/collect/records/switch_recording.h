@@ -39,7 +39,6 @@ inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
 /// thread; where it runs on another CPU, that is only known after the next switch.
 class SwitchRecording {
  public:
-  using Target = CgroupSums::Target;
   /// The id of the calling thread's cgroup; nothing if it is unknown.
   using OwnCgroup = std::function<std::optional<std::uint64_t>()>;
   /// The tracepoint of moves, as in SwitchRing::add_group(); nothing: they are not noted.
@@ -81,21 +80,18 @@ class SwitchRecording {
   void end();
 
   CgroupSums& sums() { return sums_; }
+  /// CgroupSums::take_changed(), in a poll: the next interval of all groups begins.
+  void take_changed(RowSet& slots);
+  /// Of the time `enabled` of a cgroup in this interval: that for which the group had the PMU, if
+  /// that is `recorded` by its own records.
+  std::chrono::nanoseconds time_running(std::size_t group, std::chrono::nanoseconds enabled,
+                                        std::chrono::nanoseconds recorded) const;
   /// The counts of the whole CPU, as of the last poll; or why they could not be read.
   Result<const perf::GroupReading*> reading_of_cpu(std::size_t group) const;
   /// The same, also if the last poll could not read them: those of the last one that could.
   const perf::GroupReading& last_reading_of_cpu(std::size_t group) const {
     return groups_[group].reading;
   }
-  /// For how long others have had their turns, since the group was opened.
-  std::chrono::nanoseconds waited(std::size_t group) const {
-    return groups_[group].waited_when_read;
-  }
-  /// For how long the group has been off the PMU since its last record, up to the last poll.
-  std::chrono::nanoseconds off_pmu_since_record(std::size_t group) const {
-    return off_pmu(group) - attribution_.off_pmu(group);
-  }
-
   /// The group of a plan that is the base; null: it has no events.
   const GroupPlan* base_plan() const { return groups_.front().plan; }
   bool notes_moves() const { return ring_.notes_moves(kBase); }
@@ -130,6 +126,11 @@ class SwitchRecording {
     std::chrono::nanoseconds waited{};            ///< until then
     perf::GroupReading reading = {};              ///< the last one; enabled while it waited, too
     std::chrono::nanoseconds waited_when_read{};  ///< that part of its time enabled
+    // When the interval began, and whether it has been on the PMU since.
+    std::chrono::nanoseconds waited_before{};
+    std::uint64_t imperfect_before = 0;
+    bool has_waited = false;
+    bool is_perfect = true;
     bool is_broken_up = false;         ///< the CPU has been offline: that reading was the last
     perf::SwitchCounts happened = {};  ///< of the last poll
     std::optional<Error> error = {};   ///< of the last poll
@@ -174,6 +175,14 @@ class SwitchRecording {
   }
   std::chrono::nanoseconds base_time() const { return groups_.front().reading.time_enabled; }
   std::chrono::nanoseconds waiting_time(const Group& group) const;
+  /// For how long others have had their turns, since the group was opened.
+  std::chrono::nanoseconds waited(std::size_t group) const {
+    return groups_[group].waited_when_read;
+  }
+  /// For how long the group has been off the PMU since its last record, up to the last poll.
+  std::chrono::nanoseconds off_pmu_since_record(std::size_t group) const {
+    return off_pmu(group) - attribution_.off_pmu(group);
+  }
   bool is_on_its_cpu() const;
 
   perf::PerfKernel* kernel_;

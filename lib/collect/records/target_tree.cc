@@ -26,16 +26,6 @@ TargetTree::Key TargetTree::key_of(std::string_view path) {
   return key;
 }
 
-TargetTree::Target TargetTree::take_place() {
-  if (free_.empty()) {
-    nodes_.emplace_back();
-    return static_cast<Target>(nodes_.size() - 1);
-  }
-  const Target place = free_.back();
-  free_.pop_back();
-  return place;
-}
-
 /// Where the path is, or the free slot for it.
 std::size_t TargetTree::slot_of(const Key& key) const {
   const std::size_t mask = last_.size() - 1;
@@ -67,9 +57,10 @@ void TargetTree::free_slot(std::size_t slot) {
   --paths_;
 }
 
-TargetTree::Target TargetTree::open(std::string_view path) {
+void TargetTree::open(Target target, std::string_view path) {
+  assert(target != kNone);
   make_room();
-  const Target target = take_place();
+  if (target >= nodes_.size()) nodes_.resize(target + 1);
   Node& node = nodes_[target];
   const Key key = key_of(path);
   node.path = key.path;
@@ -79,7 +70,6 @@ TargetTree::Target TargetTree::open(std::string_view path) {
   node.above = find_above(node);
   ++nodes_[node.above.target].epoch;  // what is below the new one was nearest to that
   ++node.above.epoch;
-  return target;
 }
 
 void TargetTree::close(Target target) {
@@ -94,7 +84,6 @@ void TargetTree::close(Target target) {
     nodes_[newer].older = closed.older;
   }
   closed = {.path = {}, .epoch = closed.epoch + 1};
-  free_.push_back(target);
 }
 
 TargetTree::Nearest TargetTree::nearest(std::string_view path) const {

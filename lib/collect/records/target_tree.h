@@ -27,8 +27,9 @@ class TargetTree {
     std::uint32_t epoch = 0;  ///< 0 if it is outdated from the start
   };
 
-  /// `path` must not change until the target is closed. The numbers of closed targets are reused.
-  Target open(std::string_view path);
+  /// `target` is closed, and any number of the caller; greater ones take memory. `path` must not
+  /// change until it is closed.
+  void open(Target target, std::string_view path);
   void close(Target target);
 
   /// At or above `path`. Takes time in proportion to the length of the path.
@@ -49,8 +50,6 @@ class TargetTree {
   /// Whether `target`, which may be kNone, is at exactly this path.
   bool is_at(Target target, std::string_view path) const;
 
-  std::size_t places() const { return nodes_.size(); }  ///< greater than any open target
-
  private:
   /// A path without the '/' of the root, so that each of its parents is the part before one of its
   /// slashes. The hash can be continued from that of a parent.
@@ -70,13 +69,11 @@ class TargetTree {
   static std::string_view without_root(std::string_view path);
   static Key key_of(std::string_view path);
   Nearest find_above(const Node& node) const;
-  Target take_place();
   std::size_t slot_of(const Key& key) const;
   void make_room();
   void free_slot(std::size_t slot);
 
   std::vector<Node> nodes_{1};  ///< by target; the first one is kNone
-  std::vector<Target> free_;
   /// The last one opened at each path, or kNone: a hash table with linear probing, of a power of
   /// two. At least half of it is free.
   std::vector<Target> last_ = std::vector<Target>(kMinSlots, kNone);

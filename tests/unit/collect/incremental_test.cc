@@ -56,68 +56,86 @@ class ChangesSource final : public CounterSource {
  public:
   ChangesSource(ScriptedCpu& cpu, bool knows_changes) : cpu_(cpu), knows_changes_(knows_changes) {}
 
+  std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override {
+    return std::make_unique<Group>(*this, group);
+  }
   bool begin_poll(const TargetSet&) override {
     return std::exchange(seen_way_, cpu_.is_in_new_way) != cpu_.is_in_new_way;
   }
   std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
   void forget_cpu() override {}
-
-  Result<Handle, perf::OpenFailure> open(
-      const GroupPlan& group, std::span<const perf::CounterSpec> events,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
-    const std::string path = cgroup ? cgroup->path : "";
-    const Doing& doing = cpu_.cgroups[path];
-    if (doing.is_refused) return perf::OpenFailure{0, Error{EACCES, "open " + path, {}}};
-    groups_[++last_] = {&group, path, events.size(), doing, {}};
-    return last_;
-  }
-  void close(Handle group) override { groups_.erase(group); }
-
-  bool take_changed(std::vector<Handle>& changed) override {
-    changed.clear();
-    for (const auto& [handle, group] : groups_) {
-      const bool is_news = is_unread(group) || cpu_.cgroups[group.path].is_unreadable;
-      if (is_news && !group.path.empty()) changed.push_back(handle);
-    }
+  bool take_changed(RowSet& slots) override {
+    for (const Group* group : groups_) group->add_changed(slots);
     return knows_changes_;
   }
-  Result<State> read(Handle handle, perf::GroupReading& reading) override {
-    Group& group = groups_.at(handle);
-    const Doing& doing = cpu_.cgroups[group.path];
-    if (doing.is_unreadable) return Error{EIO, "read " + group.path, {}};
-    if (!is_unread(group)) return State::kUnchanged;
-    group.read = doing.news;
-    reading = {};
-    reading.time_enabled = doing.enabled - group.before.enabled;
-    reading.time_running = group.plan->shares_pmu ? doing.running - group.before.running
-                                                  : doing.enabled - group.before.enabled -
-                                                        (doing.lost - group.before.lost);
-    reading.counts.assign(group.events, doing.count - group.before.count);
-    return State::kCounting;
-  }
-  Result<State> read_off_pmu(Handle, perf::GroupReading&) override { return State::kOffPmu; }
-  Result<> disable(Handle) override { return {}; }
-  Result<> enable(Handle) override { return {}; }
-  std::size_t events(Handle group) const override { return groups_.at(group).events; }
   std::size_t own_events() const override { return 0; }
   nanoseconds now() override { return cpu_.now; }
   std::uint64_t progress() const override { return 0; }
 
  private:
-  struct Group {
-    const GroupPlan* plan = nullptr;
-    std::string path;
-    std::size_t events = 0;
-    Doing before;
-    std::optional<std::uint64_t> read;  ///< the news
+  class Group final : public GroupCounters {
+   public:
+    Group(ChangesSource& source, const GroupPlan& plan)
+        : source_(source), shares_pmu_(plan.shares_pmu) {
+      source_.groups_.insert(this);
+    }
+    ~Group() override { source_.groups_.erase(this); }
+
+    Result<Opened, perf::OpenFailure> open(
+        std::size_t target, const GroupPlan&, std::span<const perf::CounterSpec> events,
+        const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
+      const std::string path = cgroup ? cgroup->path : "";
+      const Doing& doing = this->doing(path);
+      if (doing.is_refused) return perf::OpenFailure{0, Error{EACCES, "open " + path, {}}};
+      open_[target] = {path, events.size(), doing, {}};
+      return Opened{.events = events.size()};
+    }
+    void close(std::size_t target) override { open_.erase(target); }
+    void add_changed(RowSet& slots) const {
+      for (const auto& [target, open] : open_) {
+        if (!open.path.empty() && (is_unread(open) || doing(open.path).is_unreadable)) {
+          slots.add(target);
+        }
+      }
+    }
+    Result<State> read(std::size_t target, perf::GroupInterval& since) override {
+      Open& open = open_.at(target);
+      const Doing& now = doing(open.path);
+      if (now.is_unreadable) return Error{EIO, "read " + open.path, {}};
+      if (!is_unread(open)) return State::kUnchanged;
+      const Doing before = std::exchange(open.before, now);
+      open.read = now.news;
+      since = {};
+      since.enabled = now.enabled - before.enabled;
+      since.running =
+          shares_pmu_ ? now.running - before.running : since.enabled - (now.lost - before.lost);
+      since.counts.assign(open.events, now.count - before.count);
+      return State::kCounting;
+    }
+    Result<State> read_off_pmu(std::size_t, perf::GroupInterval&) override {
+      return State::kOffPmu;
+    }
+    Result<> set_enabled(std::size_t, bool) override { return {}; }
+
+   private:
+    struct Open {
+      std::string path;
+      std::size_t events = 0;
+      Doing before;
+      std::optional<std::uint64_t> read;  ///< the news
+    };
+    Doing& doing(const std::string& path) const { return source_.cpu_.cgroups[path]; }
+    bool is_unread(const Open& open) const { return open.read != doing(open.path).news; }
+
+    ChangesSource& source_;
+    bool shares_pmu_;
+    std::map<std::size_t, Open> open_;
   };
-  bool is_unread(const Group& group) { return group.read != cpu_.cgroups[group.path].news; }
 
   ScriptedCpu& cpu_;
   const bool knows_changes_;
   bool seen_way_ = false;
-  std::map<Handle, Group> groups_;
-  Handle last_ = 0;
+  std::set<Group*> groups_;
 };
 
 // --- all CPUs, polled and joined ----------------------------------------------------------------

@@ -11,7 +11,7 @@ namespace pex::collect {
 namespace {
 
 using namespace std::chrono_literals;
-using Side = CheckedInterval::Side;
+using Side = CgroupSums::Sum;
 
 std::optional<std::string> difference(const Side& records, const Side& descriptors) {
   const ScopePlan plan = test::scope_plan({{"software", {"task-clock", "page-faults"}}});

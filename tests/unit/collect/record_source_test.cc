@@ -1282,8 +1282,7 @@ TEST_F(RecordSourceTest, APinnedGroupIsCountedByDescriptors) {
 
 /// A recorded group is led by the switches, and the kernel opens shares of slots only behind slots.
 TEST_F(RecordSourceTest, AGroupThatNeedsItsOwnLeaderIsCountedByDescriptorsAndOthersAreRecorded) {
-  plan_->cgroup.groups.push_back(
-      test::scope_plan({{"topdown", {"r400", "r8000"}}}).groups[0]);
+  plan_->cgroup.groups.push_back(test::scope_plan({{"topdown", {"r400", "r8000"}}}).groups[0]);
   plan_->cgroup.groups[1].needs_its_leader = true;
   make_cycle();
   target("/a", make_cgroup("/a", kA));

@@ -44,7 +44,8 @@ class RotationTest : public testing::Test {
     set.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
     set.cgroups = {{1, "/web", cgroup}};
     targets_ = std::make_shared<const TargetSet>(set);
-    cycle_ = std::make_unique<test::CountedCycle>(std::make_unique<DescriptorSource>(kernel_, 0), plan_, 0);
+    cycle_ = std::make_unique<test::CountedCycle>(std::make_unique<DescriptorSource>(kernel_, 0),
+                                                  plan_, 0);
     models_ = std::make_unique<EventModels>(*plan_);
   }
 

@@ -14,13 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/slot_sums.h"
+
 namespace pex::collect {
 namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using testing::IsEmpty;
-using Target = CgroupSums::Target;
 using Words = std::vector<std::uint64_t>;
 
 constexpr std::size_t kBase = 0;
@@ -34,18 +35,16 @@ class AttributedCpu {
     attribution.add_group(kBase, 1, true);
     attribution.add_group(kOther, 1, false);
     for (const std::uint64_t id : kIds) {
-      targets_[id] = sums_.open(
-          std::make_shared<cgroup::Cgroup>(cgroup::Cgroup{"/" + std::to_string(id), id, {}}),
-          kBase);
+      for (const std::size_t group : {kBase, kOther}) {
+        (void)slots_.open(id, "/" + std::to_string(id), group);
+      }
     }
   }
 
-  perf::GroupReading read(std::uint64_t id, std::size_t group = kBase) {
-    perf::GroupReading reading;
-    sums_.read(targets_.at(id), group, reading);
-    return reading;
+  test::SlotSums::Sum read(std::uint64_t id, std::size_t group = kBase) {
+    return slots_.read(slots_.slot_of(id), group);
   }
-  nanoseconds enabled(std::uint64_t id) { return read(id).time_enabled; }
+  nanoseconds enabled(std::uint64_t id) { return read(id).enabled; }
   std::uint64_t count(std::uint64_t id, std::size_t group = kBase) {
     return read(id, group).counts[0];
   }
@@ -55,13 +54,17 @@ class AttributedCpu {
     return all;
   }
   /// Since the last call.
-  nanoseconds lost(std::uint64_t id) { return sums_.take_lost(targets_.at(id), kBase); }
+  nanoseconds lost(std::uint64_t id) {
+    (void)read(id);
+    return slots_.lost() - std::exchange(lost_[id], slots_.lost());
+  }
 
   static constexpr std::array<std::uint64_t, 4> kIds = {1, 2, 3, kWorker};
 
  private:
   CgroupSums sums_;
-  std::map<std::uint64_t, Target> targets_;
+  test::SlotSums slots_{sums_};
+  std::map<std::uint64_t, nanoseconds> lost_;
 
  public:
   SwitchAttribution attribution{sums_};
@@ -116,7 +119,7 @@ TEST_F(SwitchAttributionTest, TheDifferenceBetweenTwoRecordsIsWhatTheCgroupDidTh
   EXPECT_EQ(count(1), 105U);
   EXPECT_EQ(count(2), 200U);
   EXPECT_EQ(enabled(1), 11ms);
-  EXPECT_EQ(read(1).time_running, 11ms);
+  EXPECT_EQ(read(1).running, 11ms);
   EXPECT_EQ(attribution.statistics(),
             (SwitchAttribution::Statistics{.records = 3, .root_time = 11ms, .time = 31ms}));
 }
@@ -128,8 +131,8 @@ TEST_F(SwitchAttributionTest, TheTimeEnabledOfAllGroupsIsThatOfTheBase) {
   ++other.switches;
   attribution.record(kOther, other.values(1));
 
-  EXPECT_EQ(read(1, kOther).time_enabled, 10ms);
-  EXPECT_EQ(read(1, kOther).time_running, 10ms - 100ns);
+  EXPECT_EQ(read(1, kOther).enabled, 10ms);
+  EXPECT_EQ(read(1, kOther).running, 10ms - 100ns);
   EXPECT_EQ(count(1, kOther), 7U);
 }
 
@@ -156,11 +159,11 @@ TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDec
 
   EXPECT_EQ(enabled(1), 1ms);
   EXPECT_EQ(count(1), 10U);
-  EXPECT_EQ(read(1, kOther).time_running, 0ns);
+  EXPECT_EQ(read(1, kOther).running, 0ns);
   EXPECT_EQ(count(1, kOther), 0U);
 
   run(2, 1ms, 1);
-  EXPECT_EQ(read(1, kOther).time_running, 1ms);
+  EXPECT_EQ(read(1, kOther).running, 1ms);
   EXPECT_EQ(count(1, kOther), 10U);
   EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
@@ -190,7 +193,7 @@ TEST_F(IntervalOffThePmuTest, IsWholeHoweverLongItIsIfTheBaseHadNoOtherSwitch) {
   for (const bool is_base_first : {true, false}) {
     for (const bool was_base_first : {true, false}) {
       SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
-      const perf::GroupReading before = read(2, kOther);
+      const test::SlotSums::Sum before = read(2, kOther);
       pass(1ms);
       leave_both(1, was_base_first);
       pass(100ms);
@@ -199,10 +202,10 @@ TEST_F(IntervalOffThePmuTest, IsWholeHoweverLongItIsIfTheBaseHadNoOtherSwitch) {
       leave_both(2, is_base_first);
       pass(1ms);
       leave_both(3, is_base_first);
-      const perf::GroupReading after = read(2, kOther);
+      const test::SlotSums::Sum after = read(2, kOther);
       EXPECT_EQ(after.counts[0] - before.counts[0], 2U);
-      EXPECT_EQ(after.time_running - before.time_running, 150ms);
-      EXPECT_EQ(after.time_enabled - before.time_enabled, 450ms);
+      EXPECT_EQ(after.running - before.running, 150ms);
+      EXPECT_EQ(after.enabled - before.enabled, 450ms);
     }
   }
   EXPECT_EQ(attribution.statistics().dropped, 0U);
@@ -258,7 +261,7 @@ TEST_F(IntervalOffThePmuTest, IsDecidedByAReadingOfTheBaseThatShowsNoFurtherSwit
   attribution.reading(kBase, base_.values(kWorker));
 
   EXPECT_EQ(count(2, kOther), 1U);
-  EXPECT_EQ(read(2, kOther).time_running, 400ms);
+  EXPECT_EQ(read(2, kOther).running, 400ms);
   attribution.reading(kOther, other_.values(kWorker));
   leave_both(kWorker, true);
   EXPECT_EQ(count(kWorker, kOther), 1U);
@@ -358,11 +361,11 @@ TEST_F(StoppedGroupTest, LosesNothingAndCountsNothingMeanwhile) {
 
   EXPECT_EQ(count(1, kOther), 1U);
   EXPECT_EQ(count(2, kOther), 0U);
-  EXPECT_EQ(read(2, kOther).time_running, 0ms);
-  EXPECT_EQ(read(2, kOther).time_enabled, 5ms);
+  EXPECT_EQ(read(2, kOther).running, 0ms);
+  EXPECT_EQ(read(2, kOther).enabled, 5ms);
   EXPECT_EQ(count(kWorker, kOther), 2U);
-  EXPECT_EQ(read(kWorker, kOther).time_running, 3ms);
-  EXPECT_EQ(read(kWorker, kOther).time_enabled, 5ms);
+  EXPECT_EQ(read(kWorker, kOther).running, 3ms);
+  EXPECT_EQ(read(kWorker, kOther).enabled, 5ms);
   EXPECT_EQ(count(3, kOther), 1U);
   EXPECT_EQ(attribution.statistics().dropped, 0U);
   EXPECT_EQ(attribution.statistics().skipped, 0U);
@@ -418,7 +421,7 @@ TEST_F(SwitchAttributionTest, AnIntervalWithALostRecordIsNobodysAndMayBeAnyCgrou
   for (const auto& [id, ran] : {std::pair{1, 40ms}, {2, 10ms}, {3, 0ms}}) {
     const auto of = static_cast<std::uint64_t>(id);
     EXPECT_EQ(enabled(of), ran) << id;
-    EXPECT_EQ(read(of).time_running, ran) << id;
+    EXPECT_EQ(read(of).running, ran) << id;
     EXPECT_EQ(lost(of), 40ms) << id;
     EXPECT_EQ(lost(of), 0ms) << id << ": twice";
   }
@@ -626,7 +629,7 @@ TEST_F(MovedTaskTest, WhatWasCountedUpToTheMoveIsNobodysAndTheRestIsTheNewCgroup
   EXPECT_EQ(count(2), 20U);
   EXPECT_EQ(count(3), 3U);
   EXPECT_EQ(enabled(2), 2ms);
-  EXPECT_EQ(read(2).time_running, 2ms);
+  EXPECT_EQ(read(2).running, 2ms);
   for (const std::uint64_t id : kIds) EXPECT_EQ(lost(id), 5ms) << id;
   EXPECT_EQ(enabled_of_all() + 5ms, base_.enabled);
   EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 4,
@@ -745,7 +748,7 @@ TEST_F(MovedTaskTest, AnIntervalOffThePmuThatEndedBeforeTheMoveIsDecidedByIt) {
   move_to(3);
 
   EXPECT_EQ(count(2, kOther), 1U);
-  EXPECT_EQ(read(2, kOther).time_running, 1ms);
+  EXPECT_EQ(read(2, kOther).running, 1ms);
 }
 
 TEST_F(MovedTaskTest, IntervalsOffThePmuAreCountedAgainWhenTheSameCgroupLeavesTwiceInARow) {
@@ -883,15 +886,14 @@ class SimulatedCpu {
     for (const std::uint64_t id : AttributedCpu::kIds) {
       enabled += cpu.enabled(id);
       for (const std::size_t group : {kBase, kOther}) {
-        const perf::GroupReading reading = cpu.read(id, group);
+        const test::SlotSums::Sum reading = cpu.read(id, group);
         RC_ASSERT(reading.counts[0] <= truth[id].count);
-        RC_ASSERT(reading.time_running <= truth[id].time);
-        RC_ASSERT(reading.time_running <= reading.time_enabled);
-        perf::GroupReading& before = before_[{id, group}];
+        RC_ASSERT(reading.running <= truth[id].time);
+        test::SlotSums::Sum& before = before_[{id, group}];
         before.counts.resize(1);
         RC_ASSERT(reading.counts[0] >= before.counts[0]);
-        RC_ASSERT(reading.time_running >= before.time_running);
-        RC_ASSERT(reading.time_enabled >= before.time_enabled);
+        RC_ASSERT(reading.running >= before.running);
+        RC_ASSERT(reading.enabled >= before.enabled);
         before = reading;
       }
     }
@@ -959,7 +961,7 @@ class SimulatedCpu {
   std::uint64_t recorded_ = 0;    ///< switches and moves of the base
   nanoseconds recorded_until_{};  ///< and its time, or that of a reading
   nanoseconds attributed_up_to_{};
-  std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before_;
+  std::map<std::pair<std::uint64_t, std::size_t>, test::SlotSums::Sum> before_;
 };
 
 RC_GTEST_PROP(SwitchAttributionPropertyTest, IsExactWhileNothingIsLost, ()) {
@@ -971,10 +973,10 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, IsExactWhileNothingIsLost, ()) {
   simulated.check_bounds();
   for (const std::uint64_t id : AttributedCpu::kIds) {
     for (const std::size_t group : {kBase, kOther}) {
-      const perf::GroupReading reading = simulated.cpu.read(id, group);
+      const test::SlotSums::Sum reading = simulated.cpu.read(id, group);
       RC_ASSERT(reading.counts[0] == simulated.truth[id].count);
-      RC_ASSERT(reading.time_enabled == simulated.truth[id].time);
-      RC_ASSERT(reading.time_running == simulated.truth[id].time);
+      RC_ASSERT(reading.enabled == simulated.truth[id].time);
+      RC_ASSERT(reading.running == simulated.truth[id].time);
     }
   }
   RC_ASSERT(simulated.cpu.attribution.statistics().dropped == 0U);
@@ -1011,7 +1013,7 @@ rc::Gen<std::uint64_t> any_total_of_kernel() {
 // No undefined arithmetic either: the sanitizers look.
 RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
   AttributedCpu cpu;
-  std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before;
+  std::map<std::pair<std::uint64_t, std::size_t>, test::SlotSums::Sum> before;
   const auto steps = *rc::gen::container<std::vector<std::array<std::uint64_t, 5>>>(
       rc::gen::container<std::array<std::uint64_t, 5>>(any_total_of_kernel()));
   for (const auto& [choice, enabled, running, switches, count] : steps) {
@@ -1029,13 +1031,12 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
     if (choice % 11 == 0) (void)cpu.attribution.end_poll({});
     for (const std::uint64_t id : AttributedCpu::kIds) {
       for (const std::size_t each : {kBase, kOther}) {
-        perf::GroupReading& last = before[{id, each}];
-        const perf::GroupReading now = cpu.read(id, each);
+        test::SlotSums::Sum& last = before[{id, each}];
+        const test::SlotSums::Sum now = cpu.read(id, each);
         last.counts.resize(1);
         RC_ASSERT(now.counts[0] >= last.counts[0]);
-        RC_ASSERT(now.time_enabled >= last.time_enabled);
-        RC_ASSERT(now.time_running >= last.time_running);
-        RC_ASSERT(now.time_running <= now.time_enabled);
+        RC_ASSERT(now.enabled >= last.enabled);
+        RC_ASSERT(now.running >= last.running);
         last = now;
       }
     }

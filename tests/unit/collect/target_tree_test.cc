@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +15,27 @@ namespace {
 
 using Target = TargetTree::Target;
 
+/// Gives each target a number, the lowest that is free.
+class NumberedTree : public TargetTree {
+ public:
+  Target open(std::string_view path) {
+    Target target = kNone + 1;
+    while (open_.contains(target)) ++target;
+    open_.insert(target);
+    TargetTree::open(target, path);
+    return target;
+  }
+  void close(Target target) {
+    open_.erase(target);
+    TargetTree::close(target);
+  }
+
+ private:
+  std::set<Target> open_;
+};
+
 TEST(TargetTreeTest, TheNearestTargetIsTheDeepestOneAtOrAboveAPath) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target a = tree.open("/a");
   const Target deep = tree.open("/a/b/c");
 
@@ -28,7 +48,7 @@ TEST(TargetTreeTest, TheNearestTargetIsTheDeepestOneAtOrAboveAPath) {
 }
 
 TEST(TargetTreeTest, APathThatOnlyBeginsAlikeIsNotBelow) {
-  TargetTree tree;
+  NumberedTree tree;
   (void)tree.open("/a");
 
   EXPECT_EQ(tree.nearest("/ab").target, TargetTree::kNone);
@@ -36,7 +56,7 @@ TEST(TargetTreeTest, APathThatOnlyBeginsAlikeIsNotBelow) {
 }
 
 TEST(TargetTreeTest, EverythingIsBelowTheRoot) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target a = tree.open("/a");
   const Target root = tree.open("/");
 
@@ -48,7 +68,7 @@ TEST(TargetTreeTest, EverythingIsBelowTheRoot) {
 }
 
 TEST(TargetTreeTest, AnAnswerIsOutdatedOnceAnotherTargetMayBeNearer) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target a = tree.open("/a");
   (void)tree.open("/d");
   const TargetTree::Nearest of_a = tree.nearest("/a/b/c");
@@ -65,7 +85,7 @@ TEST(TargetTreeTest, AnAnswerIsOutdatedOnceAnotherTargetMayBeNearer) {
 }
 
 TEST(TargetTreeTest, AnAnswerIsOutdatedOnceItsTargetIsClosed) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target a = tree.open("/a");
   const Target b = tree.open("/a/b");
   const TargetTree::Nearest of_a = tree.nearest("/a");
@@ -79,7 +99,7 @@ TEST(TargetTreeTest, AnAnswerIsOutdatedOnceItsTargetIsClosed) {
 }
 
 TEST(TargetTreeTest, OfTargetsAtOnePathTheLastOneIsTheNearestAndTheOthersAreAboveIt) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target root = tree.open("/");
   const Target first = tree.open("/a");
   const Target second = tree.open("/a");
@@ -95,7 +115,7 @@ TEST(TargetTreeTest, OfTargetsAtOnePathTheLastOneIsTheNearestAndTheOthersAreAbov
 }
 
 TEST(TargetTreeTest, ThePathOfAClosedTargetIsNotReadAgain) {
-  TargetTree tree;
+  NumberedTree tree;
   std::vector<std::string> paths(3, "/a long path that has memory of its own");
   const std::string same = paths.front();
   const Target first = tree.open(paths[0]);
@@ -112,7 +132,7 @@ TEST(TargetTreeTest, ThePathOfAClosedTargetIsNotReadAgain) {
 }
 
 TEST(TargetTreeTest, ReusesNumbersAndOutdatesTheAnswersOfBefore) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target before = tree.open("/a");
   const TargetTree::Nearest answer = tree.nearest("/a");
   tree.close(before);
@@ -124,7 +144,7 @@ TEST(TargetTreeTest, ReusesNumbersAndOutdatesTheAnswersOfBefore) {
 }
 
 TEST(TargetTreeTest, PathsOfAnyFormHaveAnAnswer) {
-  TargetTree tree;
+  NumberedTree tree;
   const Target root = tree.open("/");
 
   EXPECT_EQ(tree.nearest("//").target, root);
@@ -160,7 +180,7 @@ RC_GTEST_PROP(TargetTreeTest, AnswersAsAListDoesAndKeptAnswersAreRightOrOutdated
     std::string_view path;
     TargetTree::Nearest answer;
   };
-  TargetTree tree;
+  NumberedTree tree;
   std::vector<ListedTarget> open;
   std::vector<Kept> kept;
 
@@ -198,7 +218,7 @@ RC_GTEST_PROP(TargetTreeTest, EveryPathThatIsOpenIsFoundWhateverWasClosed, ()) {
   constexpr std::size_t kPaths = 300;
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < kPaths; ++i) paths.push_back("/" + std::to_string(i));
-  TargetTree tree;
+  NumberedTree tree;
   std::vector<Target> open(kPaths, TargetTree::kNone);
   for (int round = 0; round < 3; ++round) {
     for (const std::size_t i : *rc::gen::container<std::vector<std::size_t>>(

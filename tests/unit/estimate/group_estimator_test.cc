@@ -319,7 +319,7 @@ TEST(GroupEstimatorTest, BelievesTheClockWhenTheTimeWasBookedToAnotherGroup) {
   group.pass({.enabled = 1s, .running = 250ms, .events = 100});
   group.kernel.running = 900ms;
 
-  group.poll(group.kernel.sample(true));
+  group.poll_knowing(group.kernel, true);
 
   EXPECT_TRUE(group.last.mistimed);
   EXPECT_EQ(group.last.running, 250ms);
@@ -391,9 +391,7 @@ TEST(GroupEstimatorTest, FillsWhatItsOwnerKeptOffThePmuForAsLongAsThatTakes) {
   group.poll_after({.enabled = 10s, .running = 10s, .events = 1000});
   for (int poll = 0; poll < 9; ++poll) {
     group.pass({.enabled = 10s});
-    Sample sample = group.kernel.sample();
-    sample.is_stopped = true;
-    group.poll(sample);
+    group.poll(group.kernel, /*is_stopped=*/true);
   }
 
   EXPECT_EQ(group.imputed, 90s);
@@ -446,7 +444,7 @@ TEST(GroupEstimatorTest, BelievesTheClockOfEachGroupOnceTheKernelIsKnownToMistim
   group.pass({.enabled = 1s, .running = 500ms, .events = 100});
   *group.kernel.clock -= 300ms;
 
-  group.poll(group.kernel.sample(true));
+  group.poll_knowing(group.kernel, true);
 
   EXPECT_TRUE(group.last.mistimed);
   EXPECT_EQ(group.last.running, 200ms);
@@ -459,7 +457,7 @@ TEST(GroupEstimatorTest, BelievesTheKernelWithinAThousandthAlsoWhereItIsKnownToM
   group.pass({.enabled = 1s, .running = 500ms, .events = 100});
   *group.kernel.clock -= 1ms;
 
-  group.poll(group.kernel.sample(true));
+  group.poll_knowing(group.kernel, true);
 
   EXPECT_FALSE(group.last.mistimed);
   EXPECT_EQ(group.last.running, 500ms);
@@ -500,7 +498,7 @@ class ManySwitchesTest : public testing::TestWithParam<OfSwitches> {
       *group.kernel.clock += of.clock;
       group.kernel.clock_always->counted += of.always;
       group.kernel.clock_always->enabled += of.always_enabled;
-      const GroupIncrement& polled = group.poll(group.kernel.sample(kernel_mistimes));
+      const GroupIncrement& polled = group.poll_knowing(group.kernel, kernel_mistimes);
       EXPECT_EQ(polled.running, of.running);
       EXPECT_FALSE(polled.mistimed);
     }
@@ -588,7 +586,7 @@ TEST_P(LightLoadTest, IsCountedWithinAHundredthOnAKernelThatMistimes) {
       *kernel.clock += ms(had[g]);
       kernel.clock_always->counted += ms(GetParam());
       kernel.clock_always->enabled += ms(GetParam());
-      mistimes = groups[g].poll(kernel.sample(mistimes)).mistimed || mistimes;
+      mistimes = groups[g].poll_knowing(kernel, mistimes).mistimed || mistimes;
     }
   }
 
@@ -611,21 +609,6 @@ TEST(GroupEstimatorTest, BelievesTheKernelForAnIntervalInWhichTheClockFell) {
 
   EXPECT_FALSE(group.last.mistimed);
   EXPECT_EQ(group.value, 400u);
-}
-
-TEST(GroupEstimatorTest, BelievesTheKernelForTheIntervalInWhichTheClockComesBack) {
-  PolledGroup group;
-  group.with_clock();
-  group.poll_after({.enabled = 10s, .running = 5s, .events = 100});
-  const nanoseconds clock = *group.kernel.clock;
-  group.kernel.clock.reset();
-  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
-  group.kernel.clock = clock + 500ms;
-
-  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
-
-  EXPECT_FALSE(group.last.mistimed);
-  EXPECT_EQ(group.last.running, 500ms);
 }
 
 TEST(GroupEstimatorTest, CallsNoIntervalMistimedWhoseTimesItDidNotUse) {
@@ -684,10 +667,10 @@ TEST(GroupEstimatorTest, ScalesByTimeWhenTheReferenceWasNotReadForAPoll) {
   group.poll_after(
       {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
   group.pass({.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
-  Sample sample = group.kernel.sample();
-  sample.reference.reset();
+  KernelTotals without_reference = group.kernel;
+  without_reference.reference.reset();
 
-  group.poll(sample);
+  group.poll(without_reference);
   EXPECT_EQ(group.increments[0].extrapolated, 300u);
   EXPECT_FALSE(group.last.anomaly);
 
@@ -743,10 +726,10 @@ TEST(GroupEstimatorTest, ComparesAnIntervalByTimeWithOneByReferenceInTheSameMeas
   group.poll_after(steady);
   ASSERT_NEAR(group.variance, 0, 1e-6);
   group.pass(steady);
-  Sample sample = group.kernel.sample();
-  sample.reference.reset();
+  KernelTotals without_reference = group.kernel;
+  without_reference.reference.reset();
 
-  group.poll(sample);
+  group.poll(without_reference);
 
   EXPECT_NEAR(group.increments[0].variance, 0, 1e-6) << "the rate is what it was";
 }

@@ -187,7 +187,7 @@ RC_GTEST_PROP(InvariantsTest, IncrementsAreFiniteAndNeverNegativeForAnyInput, ()
   for (const HostilePoll& poll : *any_polls()) {
     if (poll.opened_anew) group.restart();
     kernel.move(poll);
-    group.poll(kernel.totals().sample());
+    group.poll(kernel.totals());
 
     check_times(group.last);
     for (const EventIncrement& event : group.increments) check_event(event, group.last.coverage);
@@ -207,7 +207,7 @@ RC_GTEST_PROP(InvariantsTest, ObservedAndEnabledAreTheKernelsForAnyInput, ()) {
     }
     kernel.move(poll);
     const KernelTotals& now = kernel.totals();
-    group.poll(now.sample());
+    group.poll(now);
 
     RC_ASSERT(word(group.last.enabled) == growth(word(before.enabled), word(now.enabled)));
     const bool is_lost = group.last.anomaly && group.last.coverage == Coverage::kNone &&
@@ -231,7 +231,7 @@ RC_GTEST_PROP(InvariantsTest, RunningImputedAndUnmeasuredAreNoMoreThanEnabledFor
   for (const HostilePoll& poll : *any_polls()) {
     if (poll.opened_anew) group.restart();
     kernel.move(poll);
-    const GroupIncrement& last = group.poll(kernel.totals().sample());
+    const GroupIncrement& last = group.poll(kernel.totals());
     const auto ns = [](nanoseconds time) { return static_cast<long double>(time.count()); };
     enabled += ns(last.enabled);
     rest += ns(last.enabled) - ns(last.running) - ns(last.imputed) - ns(last.unmeasured);
@@ -245,11 +245,11 @@ RC_GTEST_PROP(InvariantsTest, NothingIsAddedWhenNothingMovesForAnyInput, ()) {
   HostileKernel kernel;
   for (const HostilePoll& poll : *any_polls()) {
     kernel.move(poll);
-    group.poll(kernel.totals().sample());
+    group.poll(kernel.totals());
   }
 
   for (int i = 0; i < 3; ++i) {
-    group.poll(kernel.totals().sample());
+    group.poll(kernel.totals());
     RC_ASSERT(group.last.enabled == 0ns);
     for (const EventIncrement& event : group.increments) {
       RC_ASSERT(event.observed + event.extrapolated == 0u);
@@ -488,8 +488,8 @@ TEST(InvariantsTest, AMinuteIsCountedAgainAfterTheGroupHadThePmu) {
 
 // --- rotation ---------------------------------------------------------------------------------
 
-/// The mean error of runs of 30 s, relative to the truth, and in units of what it is by chance: 17 %
-/// in each 16 ms of rotation for the phases below.
+/// The mean error of runs of 30 s, relative to the truth, and in units of what it is by chance: 17
+/// % in each 16 ms of rotation for the phases below.
 template <typename Workload>
 double bias_by_chance(bool has_reference, Workload workload) {
   double error = 0;
@@ -592,6 +592,7 @@ RC_GTEST_PROP(InvariantsTest, CpusAddUpToTheWholeWhenTheirEventFollowsTheReferen
   std::vector<GroupEstimator> cpus(kCpus, GroupEstimator{1});
   std::vector<KernelTotals> totals(kCpus,
                                    KernelTotals{.counts = {0}, .reference = ReferenceTotals{}});
+  std::vector<PassedTotals> passed(kCpus, PassedTotals{1});
   std::array<EventModel, 1> model;
   double sum = 0;
   double truth = 0;
@@ -604,7 +605,7 @@ RC_GTEST_PROP(InvariantsTest, CpusAddUpToTheWholeWhenTheirEventFollowsTheReferen
       pass_on_cpu(totals[cpu], cpu, passing, rate);
       std::array<EventIncrement, 1> increment;
       std::array<ModelUpdate, 1> updates;
-      cpus[cpu].advance(totals[cpu].sample(), model, increment, updates);
+      cpus[cpu].advance(passed[cpu].advance(totals[cpu]), model, increment, updates);
       all[0].add(updates[0]);
       if (!is_settled) continue;
       sum += static_cast<double>(increment[0].observed + increment[0].extrapolated);

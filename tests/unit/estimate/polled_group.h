@@ -4,12 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/increase.h"
 #include "estimate/event_model.h"
 #include "estimate/group_estimator.h"
 
 namespace pex::estimate {
+
+/// A reference as the kernel has it: totals.
+struct ReferenceTotals {
+  std::uint64_t sampled = 0;
+  std::uint64_t always = 0;
+  std::chrono::nanoseconds always_enabled{};
+};
 
 /// What the kernel says of one group; a test moves it on as it likes.
 struct KernelTotals {
@@ -19,16 +28,52 @@ struct KernelTotals {
   std::optional<ReferenceTotals> reference = {};
   std::optional<std::chrono::nanoseconds> clock = {};
   std::optional<ClockTotals> clock_always = {};
+};
 
-  Sample sample(bool kernel_mistimes = false) const {
-    return {.enabled = enabled,
-            .running = running,
-            .counts = counts,
-            .reference = reference,
-            .clock = clock,
-            .clock_always = clock_always,
-            .kernel_mistimes = kernel_mistimes};
+/// What has passed between two readings of a group, as its source has it.
+class PassedTotals {
+ public:
+  explicit PassedTotals(std::size_t events) { restart(events); }
+
+  /// It was opened again: all totals begin at 0.
+  void restart(std::size_t events) {
+    last_ = {.counts = std::vector<std::uint64_t>(events), .clock = std::chrono::nanoseconds{0}};
+    last_.reference.emplace();
   }
+
+  /// Valid until the next call.
+  Interval advance(const KernelTotals& now) {
+    counts_.clear();
+    Interval interval;
+    interval.enabled = passed(last_.enabled, now.enabled, interval.fell);
+    interval.running = passed(last_.running, now.running, interval.fell);
+    for (std::size_t event = 0; event < now.counts.size(); ++event) {
+      counts_.push_back(passed(last_.counts[event], now.counts[event], interval.fell));
+    }
+    interval.counts = counts_;
+    if (now.clock) interval.clock = increase(*last_.clock, *now.clock);
+    interval.clock_always = now.clock_always;
+    if (now.reference) {
+      bool fell = false;
+      const std::uint64_t sampled = passed(last_.reference->sampled, now.reference->sampled, fell);
+      interval.reference = {sampled, now.reference->always, now.reference->always_enabled, fell};
+    }
+    const KernelTotals before = std::exchange(last_, now);
+    if (!last_.clock) last_.clock = before.clock;
+    if (!last_.reference) last_.reference = before.reference;
+    return interval;
+  }
+
+ private:
+  template <typename Total>
+  static Total passed(Total from, Total to, bool& fell) {
+    const std::optional<Total> more = increase(from, to);
+    fell = fell || !more;
+    return more.value_or(Total{});
+  }
+
+  KernelTotals last_;
+  std::vector<std::uint64_t> counts_;
 };
 
 /// What happens between two polls. The reference is read together with the group.
@@ -46,7 +91,10 @@ class PolledGroup {
   explicit PolledGroup(std::size_t events = 1,
                        std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4},
                        bool keeps_history = true)
-      : models(events), increments(events), group_(events, mux_interval, keeps_history) {
+      : models(events),
+        increments(events),
+        passed_(events),
+        group_(events, mux_interval, keeps_history) {
     kernel.counts.resize(events);
   }
 
@@ -78,11 +126,15 @@ class PolledGroup {
   }
 
   /// One poll of what the kernel says now; the models learn from it.
-  const GroupIncrement& poll() { return poll(kernel.sample(mistimed_)); }
+  const GroupIncrement& poll() { return poll(kernel); }
 
-  const GroupIncrement& poll(const Sample& sample) {
+  const GroupIncrement& poll(const KernelTotals& now, bool is_stopped = false,
+                             bool kernel_mistimes = false) {
     std::vector<ModelUpdate> updates(models.size());
-    last = group_.advance(sample, models, increments, updates);
+    Interval interval = passed_.advance(now);
+    interval.kernel_mistimes = mistimed_ || kernel_mistimes;
+    interval.is_stopped = is_stopped;
+    last = group_.advance(interval, models, increments, updates);
     mistimed_ = mistimed_ || last.mistimed;
     for (std::size_t event = 0; event < models.size(); ++event) {
       models[event].learn(updates[event]);
@@ -97,13 +149,18 @@ class PolledGroup {
     return last;
   }
 
+  /// Of a kernel that is known to account times to the wrong group, or not.
+  const GroupIncrement& poll_knowing(const KernelTotals& now, bool kernel_mistimes) {
+    return poll(now, /*is_stopped=*/false, kernel_mistimes);
+  }
+
   const GroupIncrement& poll_after(const Passing& passing) {
     pass(passing);
     return poll();
   }
 
   void restart() {
-    group_.restart();
+    passed_.restart(models.size());
     const bool has_reference = kernel.reference.has_value();
     const ReferenceTotals always = kernel.reference.value_or(ReferenceTotals{});
     const bool has_clock = kernel.clock.has_value();
@@ -131,6 +188,7 @@ class PolledGroup {
   double variance = 0;
 
  private:
+  PassedTotals passed_;
   GroupEstimator group_;
   bool mistimed_ = false;  ///< some poll was
 };
