@@ -13,9 +13,9 @@
 #include "bench/poll/switching_kernel.h"
 #include "bench/support/cost.h"
 #include "bench/support/synthetic_snapshot.h"
-#include "collect/records/record_source.h"
 #include "exposition/renderer.h"
 #include "http/gzip.h"
+#include "records/record_source.h"
 
 namespace pex::bench {
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "collect/counter_source.h"
-#include "collect/joining.h"
-#include "collect/learning.h"
-#include "collect/poll_cycle.h"
+#include "count/counter_source.h"
+#include "count/joining.h"
+#include "count/learning.h"
+#include "count/poll_cycle.h"
 
 namespace pex::bench {
 

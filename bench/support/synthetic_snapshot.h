@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/self_metrics.h"
 
 namespace pex::bench {

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "collect/budget.h"
-#include "collect/collector.h"
 #include "config/load.h"
+#include "count/collector.h"
 #include "host/self_process.h"
 #include "plan/availability.h"
+#include "targets/budget.h"
 
 namespace pex::bench {
 namespace {

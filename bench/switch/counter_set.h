@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "collect/collector.h"
+#include "count/collector.h"
 #include "daemon/run/counting_session.h"
 #include "host/roots.h"
 #include "perf/linux_perf_kernel.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "collect/targets.h"
 #include "plan/load_plan.h"
+#include "targets/targets.h"
 
 namespace pex::daemon {
 

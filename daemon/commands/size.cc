@@ -7,12 +7,12 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "collect/budget.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/sizes.h"
 #include "plan/load_plan.h"
+#include "targets/budget.h"
 
 namespace pex::daemon {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "collect/budget.h"
+#include "targets/budget.h"
 
 namespace pex::daemon {
 namespace {

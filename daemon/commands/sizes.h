@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "collect/machine_cpus.h"
 #include "plan/load_plan.h"
+#include "targets/machine_cpus.h"
 
 namespace pex::daemon {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "collect/target_groups.h"
+#include "count/target_groups.h"
 #include "daemon/service/human_format.h"
 #include "events/core_pmu.h"
 #include "events/event_table.h"

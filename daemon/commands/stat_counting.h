@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "collect/learning.h"
-#include "collect/totals.h"
+#include "count/learning.h"
+#include "count/totals.h"
 #include "estimate/group_estimator.h"
 #include "perf/group_interval.h"
 #include "perf/task/task_counters.h"

@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "cgroup/discovery.h"
 #include "cgroup/hierarchy.h"
-#include "collect/budget.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/uncounted_trial.h"
 #include "plan/availability.h"
 #include "plan/cgroup_tree.h"
+#include "targets/budget.h"
 
 // What the configuration requires, and whether the machine provides it.
 

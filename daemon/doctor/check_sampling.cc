@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "abi/sysctls.h"
 #include "base/text.h"
 #include "daemon/doctor/checks.h"
-#include "perf/sysctls.h"
 
 // What the kernel allows those who sample, and read counters themselves.
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "collect/records/record_source.h"
-#include "collect/records/switch_recording.h"
+#include "records/record_source.h"
+#include "records/switch_recording.h"
 
 namespace pex::daemon {
 namespace {

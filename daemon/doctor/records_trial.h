@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collect/counting_plan.h"
 #include "daemon/doctor/doctor.h"
 #include "perf/perf_kernel.h"
 #include "plan/load_plan.h"
+#include "targets/counting_plan.h"
 
 namespace pex::daemon {
 

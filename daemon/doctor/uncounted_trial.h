@@ -6,7 +6,7 @@
 
 #include "cgroup/hierarchy.h"
 #include "cgroup/use/uncounted_use.h"
-#include "collect/targets.h"
+#include "targets/targets.h"
 
 namespace pex::daemon {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/boot_clock.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "daemon/cli/options.h"
 #include "daemon/log/logging.h"
 #include "daemon/run/active_session.h"

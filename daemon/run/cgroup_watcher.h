@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "collect/collector.h"
+#include "count/collector.h"
 
 namespace pex::daemon {
 

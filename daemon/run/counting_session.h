@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collect/collector.h"
+#include "count/collector.h"
 #include "host/roots.h"
 #include "perf/perf_kernel.h"
 #include "plan/load_plan.h"

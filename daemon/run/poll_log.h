@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "collect/poll_report.h"
 #include "daemon/log/logging.h"
+#include "targets/poll_report.h"
 
 namespace pex::daemon {
 

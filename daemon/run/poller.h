@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "collect/collector.h"
-#include "collect/poll_report.h"
-#include "collect/snapshot.h"
+#include "count/collector.h"
+#include "count/snapshot.h"
 #include "daemon/run/poll_schedule.h"
 #include "exposition/poll_metrics.h"
+#include "targets/poll_report.h"
 
 namespace pex::daemon {
 

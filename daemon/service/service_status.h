@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/status/status.h"
 #include "exposition/poll_metrics.h"

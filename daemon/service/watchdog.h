@@ -5,7 +5,7 @@
 #include <chrono>
 #include <functional>
 
-#include "collect/collector.h"
+#include "count/collector.h"
 #include "daemon/service/liveness.h"
 #include "daemon/service/service_manager.h"
 

@@ -11,11 +11,11 @@
 
 #include "access/web_protections.h"
 #include "base/boot_clock.h"
-#include "collect/poll_report.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "history/activity.h"
 #include "host/self_process.h"
 #include "plan/plan.h"
+#include "targets/poll_report.h"
 
 namespace pex::daemon {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "daemon/web/buffer_pool.h"
 #include "exposition/renderer.h"
 #include "exposition/self_metrics.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/duration.h"
-#include "collect/budget.h"
 #include "daemon/cli/words.h"
 #include "daemon/web/scrape_query.h"
 #include "exposition/collected_family.h"
@@ -14,6 +13,7 @@
 #include "host/self_process.h"
 #include "http/answer.h"
 #include "http/negotiation.h"
+#include "targets/budget.h"
 
 namespace pex::daemon {
 namespace {

@@ -2,8 +2,8 @@
 #include <limits>
 #include <string>
 
+#include "abi/sysctls.h"
 #include "markdown.h"
-#include "perf/sysctls.h"
 #include "sections.h"
 
 namespace pex::docs {

@@ -186,7 +186,7 @@ enum class Nesting {
   kAll,     ///< all: the counts of an outer one include the inner one
 };
 
-/// How cgroups are counted (collect/counter_source.h).
+/// How cgroups are counted (count/counter_source.h).
 enum class CgroupSource {
   kAuto,         ///< by records, where they are cheaper and correct; else by descriptors
   kRecords,      ///< the same, however few cgroups are counted

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/family.h"
 #include "exposition/number.h"
 #include "exposition/row_labels.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 
 namespace pex::exposition {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/catalogue.h"
 
 namespace pex::exposition {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/boot_clock.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/family.h"
 #include "exposition/number.h"
 #include "exposition/row_labels.h"

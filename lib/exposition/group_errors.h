@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "collect/counting_plan.h"
-#include "collect/poll_report.h"
 #include "exposition/family.h"
+#include "targets/counting_plan.h"
+#include "targets/poll_report.h"
 
 namespace pex::exposition {
 

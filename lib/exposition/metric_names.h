@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/scope.h"
-#include "collect/counting_plan.h"
 #include "events/event_spec.h"
+#include "targets/counting_plan.h"
 
 namespace pex::exposition {
 

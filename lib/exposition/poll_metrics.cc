@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "collect/budget.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
+#include "targets/budget.h"
 
 namespace pex::exposition {
 namespace {

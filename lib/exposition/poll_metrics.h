@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "collect/poll_report.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/group_errors.h"
+#include "targets/poll_report.h"
 
 namespace pex::exposition {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/catalogue.h"
 #include "exposition/format_writer.h"
 #include "exposition/selection.h"

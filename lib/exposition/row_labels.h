@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/boot_clock.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/metric_names.h"
 
 namespace pex::exposition {

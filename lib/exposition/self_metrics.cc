@@ -8,10 +8,10 @@
 
 #include "base/boot_clock.h"
 #include "base/compiler.h"
-#include "collect/counting_plan.h"
 #include "exposition/collected_family.h"
 #include "exposition/labels.h"
 #include "exposition/self_families.h"
+#include "targets/counting_plan.h"
 
 namespace pex::exposition {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "base/boot_clock.h"
 #include "base/scope.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "history/reading.h"
 
 namespace pex::history {

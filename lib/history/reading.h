@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/scope.h"
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 
 namespace pex::history {
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "collect/counting_plan.h"
 #include "config/config.h"
 #include "events/pmu.h"
 #include "perf/counter_group.h"
 #include "plan/machine.h"
 #include "plan/planned_group.h"
+#include "targets/counting_plan.h"
 
 namespace pex::plan {
 

@@ -5,8 +5,8 @@
 #include "base/result.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/selection.h"
-#include "collect/counting_plan.h"
 #include "config/config.h"
+#include "targets/counting_plan.h"
 #include "yaml/diagnostic.h"
 
 namespace pex::plan {

@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/tree.h"
-#include "collect/budget.h"
 #include "host/roots.h"
 #include "perf/perf_kernel.h"
 #include "plan/load_plan.h"
+#include "targets/budget.h"
 
 namespace pex::plan {
 

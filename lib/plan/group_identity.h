@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "collect/counting_plan.h"
 #include "perf/counter_group.h"
+#include "targets/counting_plan.h"
 
 namespace pex::plan {
 

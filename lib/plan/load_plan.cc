@@ -7,16 +7,16 @@
 #include "cgroup/name_keeper.h"
 #include "cgroup/tree.h"
 #include "cgroup/use/cpu_use.h"
-#include "collect/descriptor_source.h"
-#include "collect/records/record_cost.h"
-#include "collect/records/record_source.h"
 #include "config/default_config.h"
+#include "count/descriptor_source.h"
 #include "host/memory.h"
 #include "host/self_process.h"
 #include "host/topology.h"
 #include "host/trusted_path.h"
 #include "plan/cgroup_tree.h"
 #include "plan/condition.h"
+#include "records/record_cost.h"
+#include "records/record_source.h"
 
 namespace pex::plan {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
-#include "collect/budget.h"
-#include "collect/counter_source.h"
-#include "collect/targets.h"
 #include "config/load.h"
+#include "count/counter_source.h"
 #include "host/roots.h"
 #include "perf/perf_kernel.h"
 #include "plan/plan.h"
+#include "targets/budget.h"
+#include "targets/targets.h"
 
 namespace pex::plan {
 

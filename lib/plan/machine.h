@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "collect/budget.h"
 #include "events/event_resolver.h"
 #include "host/boot_id.h"
 #include "host/machine_info.h"
@@ -13,6 +12,7 @@
 #include "plan/clock_trial.h"
 #include "plan/cpu_selector.h"
 #include "plan/probe_cpus.h"
+#include "targets/budget.h"
 
 namespace pex::plan {
 

@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collect/budget.h"
-#include "collect/counting_plan.h"
 #include "config/config.h"
 #include "plan/auxiliary_counters.h"
 #include "plan/cgroup_selector.h"
@@ -13,6 +11,8 @@
 #include "plan/event_availability.h"
 #include "plan/group_fitter.h"
 #include "plan/machine.h"
+#include "targets/budget.h"
+#include "targets/counting_plan.h"
 #include "yaml/diagnostic.h"
 
 namespace pex::plan {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/scope.h"
-#include "collect/counting_plan.h"
 #include "config/config.h"
+#include "targets/counting_plan.h"
 
 namespace pex::plan {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collect/counting_plan.h"
 #include "config/config.h"
 #include "plan/event_availability.h"
 #include "plan/machine.h"
+#include "targets/counting_plan.h"
 #include "yaml/diagnostic.h"
 
 namespace pex::plan {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "abi/sysctls.h"
 #include "cgroup/use/cpu_use.h"
 #include "fuzz/file_tree.h"
 #include "fuzz/fuzzing.h"
@@ -18,7 +19,6 @@
 #include "host/process.h"
 #include "host/topology.h"
 #include "host/tracing.h"
-#include "perf/sysctls.h"
 
 namespace {
 

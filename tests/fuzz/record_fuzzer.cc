@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "abi/record/record.h"
 #include "fuzz/fuzzing.h"
-#include "perf/record/record.h"
 #include "support/record_views.h"
 
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "cgroup/cgroup.h"
-#include "collect/records/cgroup_sums.h"
-#include "collect/records/switch_attribution.h"
 #include "fuzz/fuzzing.h"
-#include "perf/switch_ring.h"
+#include "records/cgroup_sums.h"
+#include "records/switch_attribution.h"
+#include "records/switch_ring.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
 

@@ -16,17 +16,21 @@ ROOMS = {
     "base": set(),
     "host": {"base"},
     "perf": {"base", "host"},
+    "abi": {"base", "host", "perf"},
     "async": {"base", "perf"},
     "elf": {"base"},
     "events": {"base", "host", "perf", "elf"},
     "estimate": {"base"},
     "cgroup": {"base", "host", "yaml"},
-    "collect": {"base", "host", "perf", "events", "cgroup", "estimate"},
-    "history": {"base", "collect"},
-    "exposition": {"base", "host", "perf", "events", "cgroup", "collect"},
+    "targets": {"base", "host", "perf", "events", "cgroup"},
+    "count": {"base", "host", "perf", "events", "cgroup", "estimate", "targets"},
+    "records": {"base", "host", "perf", "abi", "events", "cgroup", "targets", "count"},
+    "history": {"base", "targets", "count"},
+    "exposition": {"base", "host", "events", "targets", "count"},
     "yaml": {"base"},
     "config": {"base", "yaml"},
-    "plan": {"base", "host", "perf", "events", "cgroup", "collect", "exposition", "yaml", "config"},
+    "plan": {"base", "host", "perf", "events", "cgroup", "targets", "count", "records", "exposition", "yaml",
+             "config"},
     "access": {"base", "yaml"},
     "http": {"base", "access"},
 }
@@ -60,7 +64,7 @@ OUTSIDE = {
     "systemd/": {DAEMON},
     "spdlog/": {DAEMON},
     "CLI/": {DAEMON},
-    "linux/perf_event.h": {"perf", "events"},
+    "linux/perf_event.h": {"perf", "abi", "events", "records"},
     "perfmon/": {"events"},
     "libelf.h": {"elf"},
     "gelf.h": {"elf"},
@@ -185,6 +189,20 @@ def check_kernel_door(source: Source) -> Iterator[Violation]:
         yield source.violation(line, f"{match.group()} belongs in {KERNEL_DOOR} alone")
 
 
+def check_folders(root: Path) -> Iterator[Violation]:
+    """No two folders of a room include each other: one subject with a line drawn through it."""
+    arrows: dict[tuple[Path, Path], tuple[Source, int]] = {}
+    for source in sources(root):
+        for match in INCLUDE.finditer(source.without_comments):
+            folder = Path("lib", match[2]).parent if source.room != DAEMON else Path(match[2]).parent
+            if folder.parts[:2] == source.path.parts[:2] and folder != source.path.parent:
+                arrows.setdefault((source.path.parent, folder),
+                                  (source, _line(source.without_comments, match.start(2))))
+    for (folder, other), (source, line) in sorted(arrows.items(), key=lambda arrow: arrow[0]):
+        if folder < other and (other, folder) in arrows:
+            yield source.violation(line, f"{folder} and {other} include each other")
+
+
 def check_rooms_exist_in_table(root: Path) -> Iterator[Violation]:
     for folder in sorted(p for p in (root / "lib").iterdir() if p.is_dir()):
         if folder.name not in ROOMS:
@@ -243,7 +261,7 @@ def check_names(root: Path) -> Iterator[Violation]:
 
 def violations(root: Path) -> list[Violation]:
     found = [*check_rooms_exist_in_table(root), *check_wings_exist_in_table(root),
-             *check_sizes(root), *check_cmake(root), *check_names(root)]
+             *check_folders(root), *check_sizes(root), *check_cmake(root), *check_names(root)]
     for source in sources(root):
         for check in (check_includes, check_wings, check_kernel_paths, check_kernel_door):
             found += check(source)

@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "collect/budget.h"
 #include "plan/load_plan.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "targets/budget.h"
 
 namespace pex {
 namespace {

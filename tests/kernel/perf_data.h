@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/record/sample_format.h"
 #include "perf/event_attr.h"
-#include "perf/record/sample_format.h"
 
 // The files of perf(1): tools/perf/Documentation/perf.data-file-format.txt of the kernel. Only
 // "PERFILE2" of this machine's byte order, not compressed, without the feature sections.

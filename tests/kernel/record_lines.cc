@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "perf/record/callchain.h"
-#include "perf/record/record.h"
+#include "abi/record/callchain.h"
+#include "abi/record/record.h"
 #include "perf_data.h"
 
 namespace pex::test {

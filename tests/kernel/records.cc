@@ -19,9 +19,9 @@
 #include <thread>
 #include <vector>
 
+#include "abi/sampling.h"
 #include "perf/linux_perf_kernel.h"
 #include "perf/ring_buffer.h"
-#include "perf/sampling.h"
 #include "perf_data.h"
 #include "record_lines.h"
 

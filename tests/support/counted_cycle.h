@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/poll_cycle.h"
+#include "count/poll_cycle.h"
 
 namespace pex::test {
 

@@ -13,12 +13,12 @@
 #include <variant>
 #include <vector>
 
+#include "abi/record/record.h"
+#include "abi/record/sample_layout.h"
+#include "abi/sampling.h"
 #include "base/unique_fd.h"
 #include "perf/linux_perf_kernel.h"
-#include "perf/record/record.h"
-#include "perf/record/sample_layout.h"
 #include "perf/ring_buffer.h"
-#include "perf/sampling.h"
 
 namespace pex::test {
 

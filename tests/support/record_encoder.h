@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "perf/record/sample_format.h"
+#include "abi/record/sample_format.h"
 
 // Records as the kernel writes them, from the comments of <linux/perf_event.h> and the functions of
 // kernel/events/core.c that write them. It shares no table with the decoder: each order is spelled

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "perf/record/sample_layout.h"
+#include "abi/record/sample_layout.h"
 
 namespace pex::test {
 

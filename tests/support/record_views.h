@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "perf/record/record.h"
+#include "abi/record/record.h"
 
 namespace pex::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "collect/counter_source.h"
+#include "count/counter_source.h"
 
 namespace pex::test {
 

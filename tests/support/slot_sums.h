@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/records/cgroup_sums.h"
+#include "records/cgroup_sums.h"
 
 namespace pex::test {
 

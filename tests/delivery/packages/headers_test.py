@@ -14,11 +14,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LIST = "public_headers of lib/CMakeLists.txt"
 # What a program includes that plans, counts and serves with the library.
 INCLUDED_BY_PROGRAMS = """
-    config/load.h plan/load_plan.h perf/linux_perf_kernel.h collect/descriptor_source.h
-    collect/collector.h exposition/collectable.h http/server.h
-    perf/sampling.h perf/sampling_table.h perf/ring_buffer.h perf/aux_area.h perf/record/record.h
-    perf/record/callchain.h perf/control_page.h perf/counter_control.h perf/open_flags.h
-    perf/task/command.h perf/task/task_counters.h perf/sysctls.h plan/task_plan.h
+    config/load.h plan/load_plan.h perf/linux_perf_kernel.h count/descriptor_source.h
+    count/collector.h exposition/collectable.h http/server.h
+    abi/sampling.h abi/sampling_table.h perf/ring_buffer.h abi/aux_area.h abi/record/record.h
+    abi/record/callchain.h abi/control_page.h abi/counter_control.h abi/open_flags.h
+    perf/task/command.h perf/task/task_counters.h abi/sysctls.h plan/task_plan.h
     async/async_ring.h
 """.split()
 

@@ -12,8 +12,8 @@
 #include <memory>
 #include <string>
 
-#include "collect/collector.h"
-#include "collect/descriptor_source.h"
+#include "count/collector.h"
+#include "count/descriptor_source.h"
 #include "support/events.h"
 #include "support/patience.h"
 #include "support/scripted_kernel.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "collect/snapshot.h"
+#include "count/snapshot.h"
 #include "exposition/self_metrics.h"
 
 namespace pex::exposition {

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <vector>
 
-#include "perf/aux_area.h"
-#include "perf/control_page.h"
-#include "perf/cpu_registers.h"
+#include "abi/aux_area.h"
+#include "abi/control_page.h"
+#include "abi/cpu_registers.h"
 #include "support/real_events.h"
 
 namespace pex::perf::ring_buffer_real_test {

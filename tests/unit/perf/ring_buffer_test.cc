@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "perf/record/record.h"
-#include "perf/record/sample_layout.h"
+#include "abi/record/record.h"
+#include "abi/record/sample_layout.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
 #include "support/timed_property.h"

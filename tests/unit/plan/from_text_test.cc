@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "collect/collector.h"
-#include "collect/descriptor_source.h"
 #include "config/load.h"
+#include "count/collector.h"
+#include "count/descriptor_source.h"
 #include "plan/cgroup_tree.h"
 #include "plan/load_plan.h"
 #include "support/scripted_kernel.h"

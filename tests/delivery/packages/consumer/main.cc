@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "collect/collector.h"
-#include "collect/descriptor_source.h"
 #include "config/load.h"
+#include "count/collector.h"
+#include "count/descriptor_source.h"
 #include "exposition/collectable.h"
 #include "perf/linux_perf_kernel.h"
 #include "plan/load_plan.h"

@@ -14,7 +14,7 @@
 // EVENT: cycles, on a counter of 64 bits; instructions, on one of 32 bits; sampled, the same with a
 // period, so that the counter starts below 0 and overflows; shared-N, more than there are counters.
 
-#include "perf/control_page.h"
+#include "abi/control_page.h"
 
 #include <sys/mman.h>
 #include <time.h>

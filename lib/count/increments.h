@@ -1,0 +1,182 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "count/totals.h"
+
+namespace pex::collect {
+
+/// The state of one group at one target on one CPU.
+struct GroupState {
+  bool is_wanted : 1 = false;  ///< it should be counted there now
+  bool is_open : 1 = false;
+  bool has_failed : 1 = false;     ///< could not be opened, or its cgroup disappeared before
+  bool is_unreadable : 1 = false;  ///< it is open, and the last read failed
+  bool measured : 1 = false;       ///< has been read at least once
+  bool counted : 1 = false;        ///< has had the PMU at least once
+  bool wanted : 1 = false;         ///< has been enabled on a running task at least once
+  bool was_on_pmu : 1 = false;     ///< between the last two readings
+  /// It has been without the PMU for longer than estimate::kMaxImputed while it was enabled, the
+  /// last time not longer ago than that. So its totals stand still for lack of measurements.
+  bool lacks_the_pmu : 1 = false;
+
+  bool operator==(const GroupState&) const = default;
+};
+
+/// Of the states of a group on several CPUs: how many there are of each kind.
+struct StateCounts {
+  std::uint16_t wanted_on = 0;   ///< should be counted there now
+  std::uint16_t counted_on = 0;  ///< those of them where it is open and readable
+  std::uint16_t failed = 0;
+  std::uint16_t unreadable = 0;
+  std::uint16_t measured = 0;
+  std::uint16_t counted = 0;
+  std::uint16_t wanted = 0;
+  std::uint16_t on_pmu = 0;
+  std::uint16_t lack_the_pmu = 0;
+
+  void add(const GroupState& state) { add(state, 1); }
+  void remove(const GroupState& state) { add(state, -1); }
+
+ private:
+  void add(const GroupState& state, int by) {
+    const auto count = [by](std::uint16_t& of, bool is_so) {
+      of = static_cast<std::uint16_t>(of + (is_so ? by : 0));
+    };
+    count(wanted_on, state.is_wanted);
+    count(counted_on, state.is_wanted && state.is_open && !state.is_unreadable);
+    count(failed, state.has_failed);
+    count(unreadable, state.is_unreadable);
+    count(measured, state.measured);
+    count(counted, state.counted);
+    count(wanted, state.wanted);
+    count(on_pmu, state.was_on_pmu);
+    count(lack_the_pmu, state.lacks_the_pmu);
+  }
+};
+
+/// Slots of targets, from `first` up to `end`.
+struct SlotRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+/// What one group has counted at its targets on one CPU, and how its state there has changed, since
+/// the ledger took it. Flat, in the order in which it was counted. Most groups have the PMU all the
+/// time: of these, only the time and the counts are kept.
+class Increments {
+ public:
+  explicit Increments(std::size_t events) : events_(events) {}
+
+  /// It had the PMU all the time.
+  void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
+                 std::span<const std::uint64_t> counts) {
+    exact_.add(slot);
+    exact_values_.push_back(static_cast<std::uint64_t>(enabled.count()));
+    exact_values_.insert(exact_values_.end(), counts.begin(), counts.end());
+  }
+  void add(std::size_t slot, const estimate::GroupIncrement& group,
+           std::span<const estimate::EventIncrement> events) {
+    estimated_.add(slot);
+    times_.push_back(times_of(group));
+    for (const estimate::EventIncrement& event : events) totals_.push_back(total_of(event));
+  }
+  /// Time in which nothing was counted.
+  void add_times(std::size_t slot, const GroupTimes& times) {
+    estimated_.add(slot);
+    times_.push_back(times);
+    totals_.resize(totals_.size() + events_);
+  }
+  void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
+    changed_.add(slot);
+    states_.push_back({before, now});
+  }
+
+  std::size_t size() const {
+    return exact_.slots.size() + estimated_.slots.size() + changed_.slots.size();
+  }
+  /// Not all of it was counted all the time.
+  bool is_estimated() const { return !estimated_.slots.empty(); }
+  void clear() {
+    for (Slots* slots : {&exact_, &estimated_, &changed_}) {
+      empty(slots->slots);
+      slots->rise = true;
+    }
+    empty(exact_values_);
+    empty(times_);
+    empty(totals_);
+    empty(states_);
+  }
+
+  /// Calls for each element in `range`, in order,
+  ///   sink.add_exact(slot, enabled, counts), sink.add(slot, times, totals) or
+  ///   sink.change_state(slot, before, now).
+  template <typename Sink>
+  void for_each(SlotRange range, Sink&& sink) const {
+    exact_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      const std::span values = std::span(exact_values_).subspan(i * (events_ + 1), events_ + 1);
+      sink.add_exact(slot, std::chrono::nanoseconds{values.front()}, values.subspan(1));
+    });
+    estimated_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      sink.add(slot, times_[i], std::span(totals_).subspan(i * events_, events_));
+    });
+    changed_.for_each(range, [&](std::size_t slot, std::size_t i) {
+      sink.change_state(slot, states_[i].before, states_[i].now);
+    });
+  }
+
+ private:
+  /// They rise, except in a poll in which counters are opened or closed.
+  struct Slots {
+    std::vector<std::uint32_t> slots;
+    bool rise = true;
+
+    void add(std::size_t slot) {
+      rise = rise && (slots.empty() || slots.back() <= slot);
+      slots.push_back(static_cast<std::uint32_t>(slot));
+    }
+    template <typename Step>
+    void for_each(SlotRange range, Step step) const {
+      const auto first =
+          rise ? std::lower_bound(slots.begin(), slots.end(), range.first) : slots.begin();
+      for (auto slot = first; slot != slots.end(); ++slot) {
+        if (*slot >= range.first && *slot < range.end) {
+          step(*slot, static_cast<std::size_t>(slot - slots.begin()));
+        } else if (rise) {
+          return;
+        }
+      }
+    }
+  };
+  /// Keeps the memory, as the next poll takes about as much; not that of a burst.
+  template <typename T>
+  static void empty(std::vector<T>& values) {
+    constexpr std::size_t kMuch = 1024;
+    const bool is_much = values.capacity() > kMuch && values.capacity() / 4 > values.size();
+    if (is_much) {
+      values = {};
+    } else {
+      values.clear();
+    }
+  }
+  struct StateChange {
+    GroupState before;
+    GroupState now;
+  };
+
+  std::size_t events_;
+  Slots exact_;
+  std::vector<std::uint64_t> exact_values_;  ///< of each the time in ns, and the counts
+  Slots estimated_;
+  std::vector<GroupTimes> times_;
+  std::vector<EventTotal> totals_;  ///< [i * events + event]
+  Slots changed_;
+  std::vector<StateChange> states_;
+};
+
+}  // namespace pex::collect

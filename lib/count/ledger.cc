@@ -1,0 +1,413 @@
+#include "count/ledger.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/boot_clock.h"
+
+namespace pex::collect {
+namespace {
+
+std::vector<std::optional<double>> reference_weights(
+    const std::vector<estimate::EventModel>& models) {
+  std::vector<std::optional<double>> weights;
+  for (const estimate::EventModel& model : models) {
+    const bool has_learned = model.reference_rate() > 0;
+    weights.push_back(has_learned ? std::optional(model.reference_weight()) : std::nullopt);
+  }
+  return weights;
+}
+
+/// With other rows: `old_row(row)` is the one that it was before; nothing: it is new.
+template <typename OldRow>
+void change_rows(GroupTable& table, std::size_t rows, OldRow old_row) {
+  GroupTable before = std::exchange(table, {.events = table.events,
+                                            .is_estimated = table.is_estimated,
+                                            .rows = std::vector<GroupRow>(rows),
+                                            .totals = std::vector<EventTotal>(rows * table.events),
+                                            .reference_weights = {}});
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::optional<std::size_t> old = old_row(row);
+    if (!old) continue;
+    table.rows[row] = before.rows[*old];
+    for (std::size_t event = 0; event < table.events; ++event) {
+      table.total(row, event) = before.total(*old, event);
+    }
+  }
+}
+
+void clear(GroupTable& table, std::size_t row) {
+  table.rows[row] = {};
+  for (std::size_t event = 0; event < table.events; ++event) table.total(row, event) = {};
+}
+
+// --- rows of scope cpu --------------------------------------------------------------------------
+
+/// The state of one group at a row of scope cpu: that of all its CPUs.
+struct RowState {
+  StateCounts cpus;
+  bool never_counted = false;  ///< on some CPU
+  unsigned polls_counted = 0;  ///< since the first one was
+  unsigned polls_waited = 0;   ///< by the one that has waited longest for the PMU
+
+  void add(const GroupState& state, unsigned polls_wanted, unsigned polls_since_counted) {
+    cpus.add(state);
+    polls_counted = std::max(polls_counted, polls_since_counted);
+    if ((state.measured || state.wanted) && !state.counted) {
+      never_counted = true;
+      polls_waited = std::max(polls_waited, polls_wanted);
+    }
+  }
+  /// A CPU that appears when others are counted already joins later.
+  bool is_counted() const {
+    const bool waits_from_the_start = never_counted && polls_waited >= polls_counted;
+    return !waits_from_the_start && cpus.lack_the_pmu == 0;
+  }
+};
+
+/// `is_counted`: often enough on the PMU.
+void settle(GroupRow& row, const StateCounts& cpus, bool is_counted) {
+  row.wanted_on = cpus.wanted_on;
+  row.counted_on = cpus.counted_on;
+  const bool fails = cpus.failed > 0 || cpus.unreadable > 0;
+  if (!fails && cpus.measured == 0 && cpus.wanted == 0) {
+    row.value = GroupRow::Value::kNotHere;
+  } else {
+    const bool is_known = !fails && cpus.measured > 0 && is_counted;
+    row.value = is_known ? GroupRow::Value::kKnown : GroupRow::Value::kNone;
+  }
+  const bool lacks_for_good = cpus.failed > 0 && cpus.wanted_on == 0;  // gone before all was open
+  row.has_times = (cpus.measured > 0 || cpus.wanted > 0) && !lacks_for_good;
+}
+
+/// A target that a late CPU has not polled yet, or has missed: a sum would lack it.
+constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
+constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
+
+}  // namespace
+
+// --- plan, targets and CPUs ---------------------------------------------------------------------
+
+Ledger::Ledger(std::shared_ptr<const CountingPlan> plan) : plan_(std::move(plan)), starts_(*plan_) {
+  for (const GroupPlan& group : plan_->cgroup.groups) {
+    assert(group.id != kNoGroup);
+    cgroups_.push_back(blank(group));
+  }
+}
+
+Ledger::OfCgroups Ledger::blank(const GroupPlan& group) const {
+  const std::size_t rows = slots() * rows_of_slot();
+  OfCgroups of;
+  of.table.events = group.estimated();
+  of.table.is_estimated = group.shares_pmu;
+  of.table.rows.resize(rows);
+  of.table.totals.resize(rows * of.table.events);
+  of.states.resize(rows);
+  return of;
+}
+
+void Ledger::follow(std::shared_ptr<const CountingPlan> plan) {
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
+  follow_groups(before->cgroup, plan_->cgroup, cgroups_,
+                [this](const GroupPlan& group) { return blank(group); });
+  for (auto& [cpu, of] : cpus_) {
+    std::erase_if(of.groups,
+                  [&](const auto& group) { return !find_group(plan_->cpu, group.first); });
+  }
+  starts_.follow(*before, *plan_, BootClock::now());
+  due_.add_all();
+}
+
+void Ledger::follow(std::shared_ptr<const TargetSet> targets) {
+  const std::shared_ptr<const TargetSet> before = std::exchange(targets_, std::move(targets));
+  if (targets_->has_layout_of(*before)) return;
+  const std::size_t known = before->cgroups.size() * rows_of_slot();
+  const std::size_t rows = slots() * rows_of_slot();
+  for (OfCgroups& of : cgroups_) {
+    if (rows != known) {
+      change_rows(of.table, rows, [known](std::size_t row) {
+        return row < known ? std::optional(row) : std::nullopt;
+      });
+      of.states.resize(rows);
+    }
+    for (std::size_t row = 0; row < std::min(rows, known); ++row) {
+      if (targets_->has_series_of(*before, row / rows_of_slot())) continue;
+      clear(of.table, row);
+      of.states[row] = {};
+    }
+  }
+  same_since_.resize(slots());
+  unknown_.resize(slots());
+  due_.reset(slots());
+  due_.add_all();
+}
+
+void Ledger::add_cpu(int cpu) {
+  if (!cpus_.try_emplace(cpu).second || !plan_->cgroup_per_cpu) return;
+  const std::size_t added = index_of(cpu);
+  const std::size_t now = rows_of_slot();
+  const auto old_row = [added, now](std::size_t row) -> std::optional<std::size_t> {
+    const std::size_t at = row % now;
+    if (at == added) return {};
+    return row / now * (now - 1) + at - (at > added ? 1 : 0);
+  };
+  for (OfCgroups& of : cgroups_) {
+    const std::vector<StateCounts> before =
+        std::exchange(of.states, std::vector<StateCounts>(slots() * now));
+    change_rows(of.table, of.states.size(), old_row);
+    for (std::size_t row = 0; row < of.states.size(); ++row) {
+      if (const auto old = old_row(row)) of.states[row] = before[*old];
+    }
+  }
+  due_.add_all();
+}
+
+std::size_t Ledger::slots() const { return targets_->cgroups.size(); }
+
+std::size_t Ledger::index_of(int cpu) const {
+  return static_cast<std::size_t>(std::distance(cpus_.begin(), cpus_.find(cpu)));
+}
+
+// --- increments ---------------------------------------------------------------------------------
+
+/// Of one group of scope cgroup on one CPU.
+class Ledger::Sink {
+ public:
+  /// `counted`: the targets that it was counted at.
+  Sink(Ledger& ledger, OfCgroups& of, std::size_t of_cpu, const TargetSet& counted)
+      : ledger_(ledger),
+        of_(of),
+        rows_of_slot_(ledger.rows_of_slot()),
+        of_cpu_(of_cpu),
+        counted_(ledger.targets_->has_layout_of(counted) ? nullptr : &counted) {}
+
+  void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
+                 std::span<const std::uint64_t> counts) {
+    if (has_ended(slot)) return;
+    const std::size_t row = note(slot);
+    GroupTimes& times = of_.table.rows[row].times;
+    times.enabled = saturating_sum(times.enabled, enabled);
+    times.running = saturating_sum(times.running, enabled);
+    for (std::size_t event = 0; event < counts.size(); ++event) {
+      of_.table.total(row, event).add({counts[event], counts[event], 0});
+    }
+  }
+  void add(std::size_t slot, const GroupTimes& times, std::span<const EventTotal> totals) {
+    if (has_ended(slot)) return;
+    const std::size_t row = note(slot);
+    of_.table.rows[row].times.add(times);
+    for (std::size_t event = 0; event < totals.size(); ++event) {
+      of_.table.total(row, event).add(totals[event]);
+    }
+  }
+  void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
+    if (has_ended(slot)) return;
+    StateCounts& states = of_.states[note(slot)];
+    states.remove(before);
+    states.add(now);
+  }
+
+ private:
+  /// The CPU was late, and another series may have the slot now.
+  bool has_ended(std::size_t slot) const {
+    return counted_ != nullptr && !ledger_.targets_->has_series_of(*counted_, slot);
+  }
+  std::size_t note(std::size_t slot) {
+    ledger_.due_.add(slot);
+    return slot * rows_of_slot_ + of_cpu_;
+  }
+
+  Ledger& ledger_;
+  OfCgroups& of_;
+  std::size_t rows_of_slot_;
+  std::size_t of_cpu_;  ///< its place in the rows of a slot
+  const TargetSet* counted_;
+};
+
+void Ledger::add(PollCycle& cycle) {
+  add_own(cycle);
+  if (cycle.targets()) add_cgroups(cycle, {0, cycle.targets()->cgroups.size()});
+  cycle.clear_increments();
+}
+
+void Ledger::add_own(const PollCycle& cycle) {
+  class Sum {
+   public:
+    explicit Sum(OfCpu& of) : of_(of) {}
+    void add_exact(std::size_t, std::chrono::nanoseconds enabled,
+                   std::span<const std::uint64_t> counts) {
+      of_.times.add({.enabled = enabled, .running = enabled});
+      for (std::size_t i = 0; i < counts.size(); ++i) of_.totals[i].add({counts[i], counts[i], 0});
+    }
+    void add(std::size_t, const GroupTimes& times, std::span<const EventTotal> totals) {
+      of_.times.add(times);
+      for (std::size_t i = 0; i < totals.size(); ++i) of_.totals[i].add(totals[i]);
+    }
+    void change_state(std::size_t, const GroupState&, const GroupState& now) { of_.state = now; }
+
+   private:
+    OfCpu& of_;
+  };
+  Cpu& cpu = cpus_.at(cycle.cpu());
+  cpu.plan = cycle.polled_plan();
+  cpu.targets = cycle.polled_targets();
+  for (const TargetGroups& group : cycle.groups_of_cpu()) {
+    if (!find_group(plan_->cpu, group.plan().id)) continue;
+    OfCpu& of = cpu.groups.try_emplace(group.plan().id).first->second;
+    of.totals.resize(group.plan().estimated());
+    of.is_estimated =
+        of.is_estimated || group.plan().shares_pmu || group.increments().is_estimated();
+    of.polls_wanted = group.polls_wanted(0);
+    of.polls_counted = group.polls_counted(0);
+    group.increments().for_each({0, 1}, Sum(of));
+  }
+  for (const TargetGroups& group : cycle.groups_of_cgroups()) {
+    const std::optional<std::size_t> place = find_group(plan_->cgroup, group.plan().id);
+    if (place && group.increments().is_estimated()) cgroups_[*place].table.is_estimated = true;
+  }
+}
+
+void Ledger::add_cgroups(const PollCycle& cycle, SlotRange range) {
+  const std::size_t of_cpu = plan_->cgroup_per_cpu ? index_of(cycle.cpu()) : 0;
+  for (const TargetGroups& group : cycle.groups_of_cgroups()) {
+    const std::optional<std::size_t> place = find_group(plan_->cgroup, group.plan().id);
+    if (!place) continue;
+    group.increments().for_each(range, Sink(*this, cgroups_[*place], of_cpu, *cycle.targets()));
+  }
+}
+
+void Ledger::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
+  if (plan_->cgroup_per_cpu) return;
+  for (OfCgroups& of : cgroups_) {
+    of.table.is_estimated = true;
+    of.table.rows[slot].times.add({.enabled = time, .unmeasured = time});
+  }
+  due_.add(slot);
+}
+
+// --- values -------------------------------------------------------------------------------------
+
+void Ledger::find_changed() {
+  due_.add_all(unknown_);
+  unknown_.reset(slots());
+  behind_.clear();
+  std::size_t index = 0;
+  for (const auto& [number, cpu] : cpus_) {
+    const std::size_t at = index++;
+    if (cpu.plan == plan_ && targets_->has_layout_of(*cpu.targets)) continue;
+    behind_.push_back({number, at, &cpu});
+    for (std::size_t slot = 0; slot < slots(); ++slot) {
+      const bool is_unknown = cpu.plan != plan_ || !targets_->has_series_of(*cpu.targets, slot);
+      if (is_unknown) unknown_.add(slot);
+    }
+  }
+  due_.add_all(unknown_);
+}
+
+bool Ledger::knows(const Cpu& cpu, GroupId group, std::size_t slot) const {
+  return cpu.plan && find_group(cpu.plan->cgroup, group) &&
+         targets_->has_series_of(*cpu.targets, slot);
+}
+
+/// Whether it should be counted there now.
+bool Ledger::counts_on(const GroupPlan& group, int cpu) const {
+  const MachineCpus& cpus = *targets_->cpus;
+  return cpus.is_online(cpu) && cpus.counts_on(group.pmu, cpu, group.left_out_cpus);
+}
+
+void Ledger::settle(SlotRange range, std::uint64_t snapshot) {
+  for (std::size_t slot = range.first; slot < range.end; ++slot) {
+    if (!due_.has(slot)) continue;
+    same_since_[slot] = snapshot;
+    due_.remove(slot);
+    for (std::size_t group = 0; group < cgroups_.size(); ++group) {
+      for (std::size_t of_cpu = 0; of_cpu < rows_of_slot(); ++of_cpu) {
+        settle_row(plan_->cgroup.groups[group], cgroups_[group], slot,
+                   slot * rows_of_slot() + of_cpu);
+      }
+    }
+  }
+}
+
+/// Of an idle cgroup no group is opened: one that a reload has added counts from 0, and what the
+/// cgroup does until it is opened is passed over.
+void Ledger::settle_row(const GroupPlan& group, OfCgroups& of, std::size_t slot,
+                        std::size_t row) const {
+  const CgroupTarget& target = targets_->cgroups[slot];
+  StateCounts states = of.states[row];
+  for (const Behind& behind : behind_) {
+    const bool is_of_row = !plan_->cgroup_per_cpu || behind.index == row % rows_of_slot();
+    if (!is_of_row || target.is_free() || knows(*behind.cpu, group.id, slot)) continue;
+    if (counts_on(group, behind.number)) states.add(target.is_counted() ? kUnopened : kMissed);
+  }
+  const bool is_counted =
+      (states.counted > 0 || states.wanted == 0) && (states.on_pmu > 0 || states.lack_the_pmu == 0);
+  GroupRow& to = of.table.rows[row];
+  collect::settle(to, states, is_counted);
+  if (target.is_idle && to.value == GroupRow::Value::kNotHere) to.value = GroupRow::Value::kKnown;
+  if (target.is_published) return;
+  to.value = GroupRow::Value::kNotHere;
+  to.has_times = false;
+}
+
+/// By rising CPU.
+void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostRows& rows) const {
+  table.events = group.estimated();
+  table.is_estimated = group.shares_pmu;
+  table.rows.resize(rows.size());
+  table.totals.resize(rows.size() * table.events);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    RowState state;
+    for (const int cpu : rows[row].cpus) {
+      const Cpu& on = cpus_.at(cpu);
+      const bool is_known = on.plan && find_group(on.plan->cpu, group.id);
+      const auto of = on.groups.find(group.id);
+      if (!is_known && counts_on(group, cpu)) state.add(kUnopened, 0, 0);
+      if (of == on.groups.end()) continue;
+      table.rows[row].times.add(of->second.times);
+      for (std::size_t event = 0; event < table.events; ++event) {
+        table.total(row, event).add(of->second.totals[event]);
+      }
+      table.is_estimated = table.is_estimated || of->second.is_estimated;
+      if (is_known) state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
+    }
+    collect::settle(table.rows[row], state.cpus, state.is_counted());
+  }
+}
+
+Snapshot Ledger::snapshot(std::uint64_t number, const EventModels& models) const {
+  Snapshot snapshot;
+  snapshot.number = number;
+  snapshot.taken = BootClock::now();
+  snapshot.plan = plan_;
+  snapshot.targets = targets_;
+  snapshot.starts = starts_;
+  snapshot.same_since = same_since_;
+  std::vector<int> cpus;
+  for (const auto& [cpu, of] : cpus_) cpus.push_back(cpu);
+  for (std::size_t group = 0; group < plan_->cpu.groups.size(); ++group) {
+    const GroupPlan& of = plan_->cpu.groups[group];
+    HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(of.aggregation)];
+    if (rows.empty()) rows = host_rows(of.aggregation, *targets_->cpus, cpus);
+    GroupTable& table = snapshot.cpu.emplace_back();
+    add_cpu_rows(of, table, rows);
+    table.reference_weights = reference_weights(models.cpu[group]);
+  }
+  for (std::size_t group = 0; group < cgroups_.size(); ++group) {
+    snapshot.cgroup.push_back(cgroups_[group].table);
+    snapshot.cgroup.back().reference_weights = reference_weights(models.cgroup[group]);
+  }
+  snapshot.cgroup_rows.reserve(slots() * rows_of_slot());
+  for (std::size_t slot = 0; slot < slots(); ++slot) {
+    if (!plan_->cgroup_per_cpu) snapshot.cgroup_rows.push_back({slot, {}});
+    for (std::size_t i = 0; plan_->cgroup_per_cpu && i < cpus.size(); ++i) {
+      snapshot.cgroup_rows.push_back({slot, cpus[i]});
+    }
+  }
+  return snapshot;
+}
+
+}  // namespace pex::collect

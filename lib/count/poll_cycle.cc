@@ -1,0 +1,493 @@
+#include "count/poll_cycle.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace pex::collect {
+namespace {
+
+/// Pinned groups are opened first: they determine what remains of the PMU. All CPUs rotate at the
+/// same instants. With another order of opening on each CPU, multiplexed groups are on the PMU of
+/// some CPU at any instant, so that an activity of all CPUs at once is not missed by all of them.
+/// Groups of software events come last: between two cgroups Linux 6.1 switches the PMU whose events
+/// came first last, and accounts too little time_running to the events of the others. That does not
+/// affect software events, which always count.
+std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> software;
+  std::map<std::string, std::vector<std::size_t>> multiplexed;  // on each PMU
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    if (group.is_multiplexed()) {
+      multiplexed[group.pmu].push_back(i);
+    } else {
+      (group.shares_pmu ? order : software).push_back(i);
+    }
+  }
+  for (auto& [pmu, groups] : multiplexed) {
+    const auto first = cpu % static_cast<std::ptrdiff_t>(groups.size());
+    std::rotate(groups.begin(), groups.begin() + first, groups.end());
+    order.insert(order.end(), groups.begin(), groups.end());
+  }
+  order.insert(order.end(), software.begin(), software.end());
+  return order;
+}
+
+bool is_multiplexed(const ScopePlan& plan) {
+  return std::any_of(plan.groups.begin(), plan.groups.end(),
+                     [](const GroupPlan& group) { return group.is_multiplexed(); });
+}
+
+/// The values of the auxiliary counters of `plan` that never lose the PMU. They precede it in its
+/// scope, so they have just been read.
+AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
+                   std::size_t target) {
+  AlwaysOn read;
+  if (plan.auxiliary.always_on) {
+    const TargetGroups& clock = groups[*plan.auxiliary.always_on];
+    if (clock.is_open(target) && clock.was_read(target)) {
+      read.clock = clock.measured_time(target);
+      read.clock_counted = std::chrono::nanoseconds{clock.kept_total(target, 0)};
+    }
+  }
+  if (const auto& at = plan.auxiliary.reference_always) {
+    const TargetGroups& reference = groups[at->group];
+    if (reference.is_open(target) && reference.was_read(target) &&
+        at->event < reference.open_events(target)) {
+      read.reference = {reference.kept_total(target, at->event), reference.measured_time(target)};
+    }
+  }
+  return read;
+}
+
+const std::shared_ptr<const cgroup::Cgroup> kWholeCpu;
+
+}  // namespace
+
+PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
+    : plan(&of), opening_order(collect::opening_order(of, cpu)) {
+  groups.reserve(of.groups.size());
+  for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu, targets);
+  keep_totals();
+}
+
+/// Of those that others are estimated by.
+void PollCycle::Scope::keep_totals() {
+  for (const GroupPlan& group : plan->groups) {
+    const AuxiliaryCounters& by = group.auxiliary;
+    if (by.always_on) groups[*by.always_on].keep_totals();
+    if (by.reference_always) groups[by.reference_always->group].keep_totals();
+  }
+}
+
+void PollCycle::Scope::resize(std::size_t to) {
+  for (TargetGroups& group : groups) group.resize(to);
+  if (may_starve) rotations.resize(to);
+  targets = to;
+}
+
+void PollCycle::Scope::forget(std::size_t target) {
+  for (TargetGroups& group : groups) group.forget(target);
+  if (may_starve) rotations[target] = {};
+}
+
+/// Manual rotation goes on: the time for which its groups were stopped is in none of their readings
+/// yet. Returns how many open groups were left behind, to be closed.
+std::size_t PollCycle::Scope::change(const ScopePlan& to, CounterSource& source, int cpu) {
+  std::size_t open = 0;
+  for (const TargetGroups& group : groups) open += group.count_open();
+  for (Rotation& rotation : rotations) rotation.follow(*plan, to);
+  rotations.resize(may_starve ? targets : 0);
+  follow_groups(*plan, to, groups, [&](const GroupPlan& group) {
+    return TargetGroups{group, source, cpu, targets};
+  });
+  plan = &to;
+  opening_order = collect::opening_order(to, cpu);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i].use(to.groups[i]);
+    kept += groups[i].count_open();
+  }
+  keep_totals();
+  return open - kept;
+}
+
+PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
+                     std::shared_ptr<const CountingPlan> plan, int cpu)
+    : source_(std::move(source)),
+      plan_(std::move(plan)),
+      cpu_(cpu),
+      cpu_scope_(plan_->cpu, *source_, cpu),
+      cgroup_scope_(plan_->cgroup, *source_, cpu),
+      update_(*plan_),
+      increments_(perf::kMaxGroupMembers) {
+  source_->use(plan_);
+  cpu_scope_.models = &EventModels::cpu;
+  cpu_scope_.update = &ModelUpdates::cpu;
+  cpu_scope_.resize(1);  // the CPU itself
+  cgroup_scope_.models = &EventModels::cgroup;
+  cgroup_scope_.update = &ModelUpdates::cgroup;
+  cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);  // a whole CPU's rotation never stops
+}
+
+std::size_t PollCycle::change(std::shared_ptr<const CountingPlan> plan) {
+  if (plan == plan_) return 0;
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
+  cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);
+  const std::size_t closed = cpu_scope_.change(plan_->cpu, *source_, cpu_) +
+                             cgroup_scope_.change(plan_->cgroup, *source_, cpu_);
+  source_->use(plan_);
+  update_ = ModelUpdates(*plan_);
+  is_reconciled_ = false;
+  return closed;
+}
+
+PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
+                                  const EventModels& models) {
+  if (!is_reconciled_) {
+    for (TargetGroups& group : cpu_scope_.groups) group.begin_poll();
+    for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
+  }
+  Outcome outcome = reconcile(targets, models);
+  const std::chrono::nanoseconds begun = source_->now();
+  pause_groups(begun, outcome.report);
+  find_due();
+  collect(cpu_scope_, 0, models, outcome.report);
+  due_cgroups_.for_each(
+      [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
+  resume_groups(begun, outcome.report);  // after the time of their pause was read
+  const std::chrono::nanoseconds now = source_->now();
+  for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
+  for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
+  polled_plan_ = plan_;
+  polled_targets_ = targets_;
+  return outcome;
+}
+
+bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const {
+  return is_paused_ || (group.duty_cycle && !is_on(*group.duty_cycle, cpu_, now));
+}
+
+void PollCycle::pause_groups(std::chrono::nanoseconds now, PollReport& report) {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) {
+      if (is_paused(group.plan(), now)) group.set_paused(true, report);
+    }
+  }
+}
+
+void PollCycle::resume_groups(std::chrono::nanoseconds now, PollReport& report) {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) {
+      if (!is_paused(group.plan(), now)) group.set_paused(false, report);
+    }
+  }
+}
+
+/// The cgroups that have changed, and once more those that had changed in the last poll, as they
+/// may stand still now.
+void PollCycle::find_due() {
+  std::swap(due_cgroups_, changed_cgroups_);
+  changed_cgroups_.reset(cgroup_scope_.targets);
+  if (!source_->take_changed(changed_cgroups_)) changed_cgroups_.add_all();
+  due_cgroups_.add_all(changed_cgroups_);
+}
+
+PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
+                                        const EventModels& models) {
+  Outcome outcome;
+  update_.clear();
+  update_.kernel_mistimes = models.kernel_mistimes;
+  opens_again_ = source_->begin_poll(*targets);
+  was_online_ = online_;
+  align_to(targets, outcome.feedback);
+  detect_cpu_offline(outcome.report);
+  if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
+  source_->report(outcome.report, outcome.feedback);
+  if (!online_) outcome.report.now.forget_source();
+  return outcome;
+}
+
+void PollCycle::close_and_open(const EventModels& models, Outcome& outcome) {
+  each_target([&](Scope& scope, std::size_t target) {
+    close_gone(scope, target, models, outcome.report);  // with their last reading
+  });
+  account_cpu_offline(outcome.report);
+  is_reconciled_ = true;
+  each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, models, outcome); });
+}
+
+/// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
+template <typename Step>
+void PollCycle::each_target(Step step) {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (std::size_t target = 0; target < scope->targets; ++target) step(*scope, target);
+  }
+}
+
+/// The cgroup of a target; null for the CPU itself, and once the cgroup is gone.
+const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const Scope& scope,
+                                                              std::size_t target) const {
+  return is_of_cpu(scope) ? kWholeCpu : targets_->cgroups[target].cgroup;
+}
+
+bool PollCycle::is_uncounted(const Scope& scope, std::size_t target) const {
+  return !is_of_cpu(scope) && !targets_->cgroups[target].is_counted();
+}
+
+void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& models,
+                        PollReport& report) {
+  for (std::size_t index = 0; index < scope.groups.size(); ++index) {
+    if (!scope.groups[index].is_open(target)) continue;
+    collect_group(scope, target, index, Reading::kOfPoll, models, report);
+  }
+  if (!scope.may_starve || is_paused_) return;
+  Rotation& rotation = scope.rotations[target];
+  rotation.advance(scope.groups, target);
+  report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
+}
+
+/// read -> estimate -> hand over. The failure of one group does not affect the others.
+void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
+                              const EventModels& models, PollReport& report) {
+  using State = GroupCounters::State;
+  TargetGroups& group = scope.groups[index];
+  const bool is_last = which == Reading::kLast;
+  ++report.groups_read;
+  report.now.open_events += group.descriptors(target);
+  const bool is_of_cpu = this->is_of_cpu(scope);
+  const auto begun = is_of_cpu ? source_->now() : std::chrono::nanoseconds{};
+  const Result<State> state =
+      is_last ? group.read_last(target, interval_) : group.read(target, interval_);
+  if (!state) {
+    ++report.of_group(group.plan().name).read_failures;
+    return report.add_failure("read " + group.plan().name, state.error(),
+                              group.subject(target, cpu_));
+  }
+  if (*state == State::kUnchanged) return group.mark_unchanged(target);
+  AlwaysOn read = always_on(group.plan(), scope.groups, target);
+  if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on && online_) {
+    read.clock = begun - offline_for_.value_or(std::chrono::nanoseconds{});  // its time goes on
+  }
+  if (*state == State::kOffPmu) {
+    return is_last ? group.lost_its_counts(target, read)
+                   : group.missed_its_place(target, read, report);
+  }
+  if (which != Reading::kForAnother) group.add_lost(target, interval_.lost);  // once in a poll
+  if (interval_.unreadable.any()) report_unreadable(group, target, report);
+  if (is_of_cpu && !is_last) {
+    const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
+    if (standstill) return open_again(group, *standstill, report);
+  }
+  const TargetGroups::Learning learning{(models.*scope.models)[index],
+                                        (update_.*scope.update)[index],
+                                        std::span(increments_).first(group.plan().estimated()),
+                                        update_.kernel_mistimes, update_.has_learned};
+  group.add(target, interval_, read, learning, report);
+}
+
+/// As another group is opened, or this one closed. Open events are those of the poll's own
+/// readings.
+void PollCycle::collect_in_addition(Scope& scope, std::size_t target, std::size_t index,
+                                    Reading which, const EventModels& models, PollReport& report) {
+  PollReport of_group;
+  collect_group(scope, target, index, which, models, of_group);
+  of_group.now.open_events = 0;
+  report.merge(of_group);
+}
+
+void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
+                                  PollReport& report) const {
+  std::string events;
+  for (std::size_t event = 0; event < group.plan().events.size(); ++event) {
+    if (!interval_.unreadable.test(event)) continue;
+    events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
+  }
+  report.add_failure(
+      "last counts of " + group.plan().name,
+      Error{0,
+            "lost the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
+                std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
+            "none: their counts since the previous poll are lost"},
+      group.subject(target, cpu_));
+}
+
+/// The kernel does not count a group of the CPU, and reports no error.
+void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill,
+                           PollReport& report) {
+  const std::string& name = group.plan().name;
+  ++report.of_group(name).standstills;
+  report.add_failure(
+      "standstill of " + name,
+      Error{0,
+            "group '" + name + "' did not count on CPU " + std::to_string(cpu_) +
+                ": the kernel did not schedule it, which happens if another program also counts "
+                "cgroups; it was reopened",
+            "none if this happens once; otherwise stop other programs that count cgroups, such "
+            "as cAdvisor with perf events"},
+      group.subject(0, cpu_));
+  group.add_unmeasured(0, standstill);
+  group.close(0, report);
+  (void)group.open(0, kWholeCpu, report);
+  is_reconciled_ = is_reconciled_ && group.is_open(0);
+}
+
+void PollCycle::clear_increments() {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) group.clear_increments();
+  }
+}
+
+void PollCycle::detect_cpu_offline(PollReport& report) {
+  if (!online_) source_->forget_cpu();
+  offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
+  report.now.open_events += source_->own_events();
+}
+
+/// Any cgroup may have run until the CPU went, and since it is back.
+void PollCycle::account_cpu_offline(PollReport& report) {
+  if (!offline_for_) return;
+  each_target([&](Scope& scope, std::size_t target) {
+    for (TargetGroups& group : scope.groups) {
+      if (!group.is_wanted(target)) continue;
+      is_of_cpu(scope) ? group.add_unmeasured(target, *offline_for_)
+                       : group.add_lost(target, *offline_for_);
+    }
+  });
+  if (!was_online_) return;  // as the list of CPUs said
+  const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*offline_for_);
+  report.add_failure("absence of a CPU",
+                     Error{0,
+                           "CPU " + std::to_string(cpu_) +
+                               " was offline and is back since the last poll: what happened on it "
+                               "in the last " +
+                               std::to_string(length.count()) + " ms is not counted",
+                           "none: counting continues; a shorter interval loses less"},
+                     {{}, {}, {}, cpu_});
+}
+
+/// Forgets the series that have ended: the slots of some may have new ones.
+void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
+  const std::shared_ptr<const TargetSet> before = std::exchange(targets_, std::move(targets));
+  if (before && targets_->has_layout_of(*before)) return;
+  for (std::size_t slot = 0; slot < cgroup_scope_.targets; ++slot) {
+    note_unopened(slot, before->cgroups[slot], feedback);
+    if (!targets_->has_series_of(*before, slot)) cgroup_scope_.forget(slot);
+  }
+  cgroup_scope_.resize(targets_->cgroups.size());
+  changed_cgroups_.reset(cgroup_scope_.targets);
+  changed_cgroups_.add_all();
+  is_reconciled_ = false;
+  online_ = targets_->cpus->is_online(cpu_);
+  find_wanted(cpu_scope_);
+  find_wanted(cgroup_scope_);
+  for (std::size_t slot = 0; has_missed_targets_ && slot < cgroup_scope_.targets; ++slot) {
+    if (!before || !targets_->has_series_of(*before, slot)) note_missed(slot, feedback);
+  }
+}
+
+/// The cgroup disappeared while some of its groups were still to be opened here.
+void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before,
+                              PollFeedback& feedback) {
+  const bool is_known =
+      target < targets_->cgroups.size() && targets_->cgroups[target].series == before.series;
+  if (!before.cgroup || (is_known && before.cgroup == targets_->cgroups[target].cgroup)) return;
+  const auto is_unopened = [target](const TargetGroups& group) {
+    return group.is_wanted(target) && !group.is_open(target) && !group.has_failed(target);
+  };
+  std::vector<TargetGroups>& groups = cgroup_scope_.groups;
+  if (std::none_of(groups.begin(), groups.end(), is_unopened) ||
+      cgroup::still_exists(*before.cgroup)) {
+    return;
+  }
+  feedback.unopened.insert(before.series);
+  for (TargetGroups& group : groups) {
+    if (is_unopened(group)) group.mark_missed(target);
+  }
+}
+
+/// A new target that has ended: this CPU lacks what it did here.
+void PollCycle::note_missed(std::size_t target, PollFeedback& feedback) {
+  const CgroupTarget& of = targets_->cgroups[target];
+  if (of.is_free() || of.cgroup) return;
+  for (TargetGroups& group : cgroup_scope_.groups) {
+    if (!is_counted_here(group.plan())) continue;
+    group.mark_missed(target);
+    feedback.unopened.insert(of.series);
+  }
+}
+
+/// Groups are counted on the CPUs of their PMUs, while those are online.
+bool PollCycle::is_counted_here(const GroupPlan& group) const {
+  return online_ && targets_->cpus->counts_on(group.pmu, cpu_, group.left_out_cpus);
+}
+
+void PollCycle::find_wanted(Scope& scope) {
+  for (TargetGroups& group : scope.groups) {
+    const bool is_here = is_counted_here(group.plan());
+    for (std::size_t target = 0; target < scope.targets; ++target) {
+      group.set_wanted(target, is_here && !is_uncounted(scope, target));
+    }
+  }
+}
+
+/// A removed cgroup can still be read through its open counters, so its last events are not lost.
+void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& models,
+                           PollReport& report) {
+  const cgroup::Cgroup* const now = place(scope, target).get();
+  const auto goes = [&](const TargetGroups& group) {
+    return group.is_open(target) && (!group.is_wanted(target) || cpu_was_offline() ||
+                                     opens_again_ || group.cgroup(target) != now);
+  };
+  if (std::none_of(scope.groups.begin(), scope.groups.end(), goes)) return;
+  for (std::size_t index = 0; index < scope.groups.size(); ++index) {
+    if (!goes(scope.groups[index])) continue;
+    collect_in_addition(scope, target, index, Reading::kLast, models, report);
+  }
+  for (TargetGroups& group : scope.groups) {
+    if (goes(group)) group.close(target, report);
+  }
+}
+
+void PollCycle::open_new(Scope& scope, std::size_t target, const EventModels& models,
+                         Outcome& outcome) {
+  if (is_uncounted(scope, target)) return;  // if a part of it failed, its sum still lacks that
+  for (const std::size_t index : scope.opening_order) {
+    TargetGroups& group = scope.groups[index];
+    if (group.is_open(target)) continue;
+    if (group.is_wanted(target)) {
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup = place(scope, target);
+      const int refused = group.open(target, cgroup, outcome.report);
+      if (cgroup && !bound_met_by(refused).empty()) {
+        outcome.feedback.exhausted[cgroup->path] = refused;
+      }
+      is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
+      if (group.is_open(target)) {
+        const auto on_cpu = read_time_on_cpu(scope, group.plan(), target, models, outcome.report);
+        group.set_opened_at(target, on_cpu);
+      }
+    } else {
+      group.forget_failures(target);
+    }
+  }
+}
+
+/// As always_on() has it at each reading. It is read now, as the group was not there before, and
+/// may be stopped or without its place on the PMU when it is first read.
+std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope,
+                                                                    const GroupPlan& plan,
+                                                                    std::size_t target,
+                                                                    const EventModels& models,
+                                                                    PollReport& report) {
+  const std::optional<std::size_t> always_on = plan.auxiliary.always_on;
+  if (!always_on) return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
+  const TargetGroups& clock = scope.groups[*always_on];
+  if (clock.is_open(target)) {
+    collect_in_addition(scope, target, *always_on, Reading::kForAnother, models, report);
+  }
+  return clock.measured_time(target);
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "count/counter_source.h"
+#include "count/learning.h"
+#include "count/rotation.h"
+#include "count/row_set.h"
+#include "count/target_groups.h"
+#include "targets/counting_plan.h"
+#include "targets/poll_report.h"
+#include "targets/targets.h"
+
+namespace pex::collect {
+
+/// One CPU's part of every poll: the data path of the program up to increments. Synchronous;
+/// knows no threads, timers or sockets. Best run on its CPU, where opening and reading is several
+/// times cheaper. Not thread-safe.
+class PollCycle {
+ public:
+  /// The events of a poll, and their consequences for the next one.
+  struct Outcome {
+    PollReport report;
+    PollFeedback feedback;
+  };
+
+  PollCycle(std::unique_ptr<CounterSource> source, std::shared_ptr<const CountingPlan> plan,
+            int cpu);
+
+  /// Counts what `plan` has from now on: groups that both plans have go on (GroupId), the
+  /// others of the plan before are closed without a last reading, as their series end. Those that
+  /// are new are opened by the next call of reconcile() or run(), whose targets are new as well
+  /// (TargetSet::layout). Returns how many were closed, at all targets.
+  std::size_t change(std::shared_ptr<const CountingPlan> plan);
+  const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
+
+  /// Opens new targets and closes ended ones, after their last reading; reads nothing else. Called
+  /// between two polls, so that short-lived cgroups are counted.
+  Outcome reconcile(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+
+  /// Everything of the last targets is open, and nothing else.
+  bool is_reconciled() const { return is_reconciled_; }
+
+  /// One poll. If the CPU is offline, open groups are read for the last time and closed, and the
+  /// totals stand still until it is back. `models` are those before this poll.
+  Outcome run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+
+  /// From the next run() on, groups that share the PMU leave it to other programs, or take it
+  /// again. Their time meanwhile is enabled, without the PMU.
+  void set_paused(bool paused) { is_paused_ = paused; }
+
+  /// Whether it was given no targets for some time before the next run() or reconcile(), because
+  /// its CPU was late: cgroups that came and ended meanwhile were never open here.
+  void set_missed_targets(bool missed) { has_missed_targets_ = missed; }
+
+  int cpu() const { return cpu_; }
+
+  /// Those of the last run() or reconcile(); null before.
+  const std::shared_ptr<const TargetSet>& targets() const { return targets_; }
+  /// Those of the last run(), in which the states of the groups were reported; null before.
+  const std::shared_ptr<const CountingPlan>& polled_plan() const { return polled_plan_; }
+  const std::shared_ptr<const TargetSet>& polled_targets() const { return polled_targets_; }
+
+  /// The statistics of the last run() or reconcile() for the models.
+  const ModelUpdates& model_updates() const { return update_; }
+
+  /// The last poll found that the CPU had been offline and back since the previous one: everything
+  /// was reopened, and a thread pinned to it may have been moved away.
+  bool cpu_was_offline() const { return offline_for_.has_value(); }
+
+  /// See CounterSource.
+  int descriptor() const { return source_->descriptor(); }
+  std::optional<std::chrono::nanoseconds> due_in() { return source_->due_in(); }
+  void between_polls() { source_->between_polls(); }
+
+  /// Grows with all progress; from any thread.
+  std::uint64_t progress() const { return source_->progress(); }
+
+  /// All targets of each group of a scope, in the order of the plan.
+  std::span<const TargetGroups> groups_of_cpu() const { return cpu_scope_.groups; }
+  std::span<const TargetGroups> groups_of_cgroups() const { return cgroup_scope_.groups; }
+  /// What their increments had was added to the ledger.
+  void clear_increments();
+
+ private:
+  enum class Reading { kOfPoll, kForAnother, kLast };
+  /// One scope on this CPU: all targets of each of its groups.
+  struct Scope {
+    const ScopePlan* plan;
+    PerEvent<estimate::EventModel> EventModels::*models = nullptr;
+    PerEvent<estimate::ModelUpdate> ModelUpdates::*update = nullptr;
+    std::vector<std::size_t> opening_order;
+    std::vector<TargetGroups> groups;
+    std::size_t targets = 0;
+    bool may_starve = false;          ///< the kernel's rotation may starve a group for ever
+    std::vector<Rotation> rotations;  ///< of each target; only then
+
+    Scope(const ScopePlan& of, CounterSource& source, int cpu);
+    void keep_totals();
+    void resize(std::size_t to);
+    void forget(std::size_t target);
+    std::size_t change(const ScopePlan& to, CounterSource& source, int cpu);
+  };
+
+  bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }
+  const std::shared_ptr<const cgroup::Cgroup>& place(const Scope& scope, std::size_t target) const;
+  bool is_uncounted(const Scope& scope, std::size_t target) const;
+  void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
+  void note_unopened(std::size_t target, const CgroupTarget& before, PollFeedback& feedback);
+  void note_missed(std::size_t target, PollFeedback& feedback);
+  template <typename Step>
+  void each_target(Step step);
+  bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
+  void pause_groups(std::chrono::nanoseconds now, PollReport& report);
+  void resume_groups(std::chrono::nanoseconds now, PollReport& report);
+  void find_due();
+  bool is_counted_here(const GroupPlan& group) const;
+  void find_wanted(Scope& scope);
+  void close_and_open(const EventModels& models, Outcome& outcome);
+  void detect_cpu_offline(PollReport& report);
+  void account_cpu_offline(PollReport& report);
+  void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
+  void open_new(Scope& scope, std::size_t target, const EventModels& models, Outcome& outcome);
+  std::optional<std::chrono::nanoseconds> read_time_on_cpu(Scope& scope, const GroupPlan& plan,
+                                                           std::size_t target,
+                                                           const EventModels& models,
+                                                           PollReport& report);
+  void collect(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
+  void collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
+                     const EventModels& models, PollReport& report);
+  void collect_in_addition(Scope& scope, std::size_t target, std::size_t index, Reading which,
+                           const EventModels& models, PollReport& report);
+  void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
+  void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
+
+  std::unique_ptr<CounterSource> source_;  ///< first, as groups use it in their destructors
+  std::shared_ptr<const CountingPlan> plan_;
+  int cpu_;
+  Scope cpu_scope_;
+  Scope cgroup_scope_;
+  std::shared_ptr<const TargetSet> targets_;
+  std::shared_ptr<const CountingPlan> polled_plan_;
+  std::shared_ptr<const TargetSet> polled_targets_;
+  RowSet changed_cgroups_;  ///< in the last poll
+  RowSet due_cgroups_;      ///< those to read
+  ModelUpdates update_;
+  perf::GroupInterval interval_;  ///< reused, to allocate nothing, like
+  std::vector<estimate::EventIncrement> increments_;
+  bool is_reconciled_ = false;
+  bool is_paused_ = false;
+  bool has_missed_targets_ = false;
+  bool online_ = false;
+  bool was_online_ = false;   ///< in the round before
+  bool opens_again_ = false;  ///< the source counts in another way from this round on
+  std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call
+};
+
+}  // namespace pex::collect

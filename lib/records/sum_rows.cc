@@ -1,0 +1,58 @@
+#include "records/sum_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pex::collect {
+
+bool SumRows::add_group(std::size_t group, std::size_t counts) {
+  if (group >= groups_.size()) groups_.resize(group + 1);
+  if (words(group) == counts + 1) return false;
+  resize_group(group, 0);  // of another group with this number nothing is left
+  resize_group(group, counts + 1);
+  return true;
+}
+
+void SumRows::remove_group(std::size_t group) {
+  if (has_group(group)) resize_group(group, 0);
+}
+
+/// Moves all rows, which is rare: the groups change when the configuration does.
+void SumRows::resize_group(std::size_t group, std::size_t words) {
+  std::vector<Segment> next = groups_;
+  next[group].words = words;
+  std::size_t stride = 1;
+  for (Segment& segment : next) {
+    segment.first = stride;
+    stride += segment.words;
+  }
+  std::vector<std::uint64_t> moved(words_.size() / stride_ * stride);
+  for (std::size_t row = 0; row * stride < moved.size(); ++row) {
+    moved[row * stride] = enabled(row);
+    for (std::size_t each = 0; each < next.size(); ++each) {
+      std::copy_n(words_.data() + row * stride_ + groups_[each].first,
+                  std::min(groups_[each].words, next[each].words),
+                  moved.data() + row * stride + next[each].first);
+    }
+  }
+  groups_ = std::move(next);
+  stride_ = stride;
+  words_ = std::move(moved);
+}
+
+void SumRows::clear(std::size_t row) {
+  if (words_.size() < (row + 1) * stride_) words_.resize((row + 1) * stride_);
+  std::fill_n(words_.data() + row * stride_, stride_, 0);
+}
+
+void SumRows::clear(std::size_t row, std::size_t group) {
+  std::fill_n(&word(row, groups_[group].first), words(group), 0);
+}
+
+void SumRows::add_row(std::size_t row, const SumRows& from, std::size_t from_row) {
+  const std::uint64_t* increment = from.words_.data() + from_row * from.stride_;
+  std::uint64_t* sum = &word(row, 0);
+  for (std::size_t at = 0; at < stride_; ++at) add(sum[at], increment[at]);
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "count/totals.h"
+
+namespace pex::collect {
+
+/// Sums of what the groups of one CPU counted, a row of words for each cgroup:
+///   [0]                       time enabled, ns: the same for all groups
+///   of each group, one after another:
+///     [0]                     time running, ns
+///     [1..n]                  counts, of n events
+/// At its maximum a sum stands still, as a wrap would be a fall.
+class SumRows {
+ public:
+  /// Groups have the numbers of their owner, which are reused and so stay small. A new group has
+  /// sums of 0 in all rows. Returns false, and changes nothing, if it exists with as many counts.
+  bool add_group(std::size_t group, std::size_t counts);
+  void remove_group(std::size_t group);
+  bool has_group(std::size_t group) const { return group < groups_.size() && words(group) > 0; }
+  std::size_t groups() const { return groups_.size(); }  ///< numbers in use, and removed ones below
+
+  /// Makes all sums of a row 0. Rows are made as they are needed, by this alone.
+  void clear(std::size_t row);
+  /// Only those of one group.
+  void clear(std::size_t row, std::size_t group);
+
+  void add_time(std::size_t row, std::uint64_t time) { add(word(row, 0), time); }
+  /// Nothing is added if there is no such group, or it has another number of counts.
+  void add_counts(std::size_t row, std::size_t group, std::uint64_t running,
+                  std::span<const std::uint64_t> counts) {
+    if (group >= groups_.size() || words(group) != counts.size() + 1) return;
+    std::uint64_t* sum = &word(row, groups_[group].first);
+    add(*sum, running);
+    for (const std::uint64_t count : counts) add(*++sum, count);
+  }
+  /// Adds a row of other sums, which have the same groups.
+  void add_row(std::size_t row, const SumRows& from, std::size_t from_row);
+
+  std::uint64_t enabled(std::size_t row) const { return words_[row * stride_]; }
+  std::uint64_t running(std::size_t row, std::size_t group) const {
+    return words_[row * stride_ + groups_[group].first];
+  }
+  std::span<const std::uint64_t> counts(std::size_t row, std::size_t group) const {
+    return std::span(words_).subspan(row * stride_ + groups_[group].first + 1, words(group) - 1);
+  }
+
+ private:
+  struct Segment {
+    std::size_t first = 0;  ///< word of a row
+    std::size_t words = 0;  ///< running and counts; 0 if there is no such group
+  };
+
+  static void add(std::uint64_t& sum, std::uint64_t increment) {
+    sum = saturating_sum(sum, increment);
+  }
+  std::size_t words(std::size_t group) const { return groups_[group].words; }
+  std::uint64_t& word(std::size_t row, std::size_t at) { return words_[row * stride_ + at]; }
+  void resize_group(std::size_t group, std::size_t words);
+
+  std::vector<Segment> groups_;
+  std::size_t stride_ = 1;
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace pex::collect

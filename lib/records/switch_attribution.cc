@@ -1,0 +1,279 @@
+#include "records/switch_attribution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "count/totals.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
+std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
+  const std::uint64_t increment = to - from;
+  if (increment >> 63 == 0) return increment;
+  any_fell = true;
+  return 0;
+}
+
+nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
+  const auto words = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  return nanoseconds{static_cast<std::int64_t>(increment(words(from), words(to), any_fell))};
+}
+
+}  // namespace
+
+bool SwitchAttribution::Interval::had_it_nearly_all_the_time() const {
+  return had_the_pmu() || enabled - running <= enabled / 100 * kMaxOffPmuPercent;
+}
+
+void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is_base) {
+  if (group >= groups_.size()) groups_.resize(group + 1);
+  groups_[group].emplace();
+  groups_[group]->counts.resize(counts);
+  groups_[group]->is_base = is_base;
+  groups_[group]->switch_of_base = base_switches_;
+  sums_.add_group(group, counts);
+}
+
+void SwitchAttribution::remove_group(std::size_t group) {
+  if (group >= groups_.size()) return;
+  groups_[group].reset();
+  std::erase(awaiting_base_, group);
+  sums_.remove_group(group);
+}
+
+SwitchAttribution::Group* SwitchAttribution::find(std::size_t group, const SwitchValues& values) {
+  if (group >= groups_.size() || !groups_[group]) return nullptr;
+  return groups_[group]->counts.size() == values.counts.size() ? &*groups_[group] : nullptr;
+}
+
+/// What happened since the last values, which are now these.
+SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const SwitchValues& values) {
+  Interval interval;
+  bool& fell = interval.any_fell;
+  interval.enabled = increment(group.enabled, values.enabled, fell);
+  interval.running = increment(group.running, values.running, fell);
+  interval.switches = increment(group.switches, values.switches, fell);
+  interval.moves = increment(group.moves, values.moves, fell);
+  increments_.resize(values.counts.size());
+  for (std::size_t event = 0; event < values.counts.size(); ++event) {
+    increments_[event] = increment(group.counts[event], values.counts[event], fell);
+    group.counts[event] = values.counts[event];
+  }
+  group.enabled = values.enabled;
+  group.running = values.running;
+  group.switches = values.switches;
+  group.moves = values.moves;
+  return interval;
+}
+
+void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
+  Group* const of = find(group, values);
+  if (of == nullptr) return;
+  const Interval interval = advance(*of, values);
+  const bool has_loss = std::exchange(of->has_loss, false);
+  const bool is_broken = has_loss || interval.any_fell;
+  const bool is_skipped = !is_broken && interval.switches + interval.moves != 1;
+  const bool is_moved = !is_broken && !is_skipped && interval.moves > 0;
+  ++statistics_.records;
+  statistics_.skipped += is_skipped ? 1 : 0;
+  const std::optional<std::uint64_t> ran = is_moved ? current_ : values.cgroup;
+  if (!ran) statistics_.moved_time = saturating_sum(statistics_.moved_time, interval.enabled);
+  if (!of->is_base) await_base(group, values.cgroup);
+  // The base never loses the PMU: some microseconds only pass until the kernel starts it.
+  const bool had_the_pmu =
+      of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
+  if (is_broken || is_skipped || !ran || (of->is_base && !had_the_pmu)) {
+    drop(*of, interval);
+  } else if (had_the_pmu) {
+    add(group, *ran, interval, increments_);
+  } else {
+    decide_later(*of, interval);
+  }
+  if (!of->is_base) return;
+  if (interval.moves > 0) return note_move(values);
+  for (const std::size_t awaiting : awaiting_base_) place(awaiting, values);
+  awaiting_base_.clear();
+  base_switches_ = values.switches;
+  left_base_ = values.cgroup;
+  current_.reset();
+}
+
+/// A second record that follows the same one of the base: the first is then of the switch of that
+/// one, and this one of the next.
+void SwitchAttribution::await_base(std::size_t group, std::uint64_t cgroup) {
+  Group& of = *groups_[group];
+  of.left = cgroup;
+  if (++of.records_since_base == 1) return awaiting_base_.push_back(group);
+  of.switch_of_base = base_switches_;
+  if (std::exchange(of.has_undecided, false)) drop(of, of.undecided);
+}
+
+void SwitchAttribution::decide_later(Group& group, const Interval& interval) {
+  ++group.imperfect;
+  group.has_undecided = true;
+  group.undecided = interval;
+  group.undecided_counts.assign(increments_.begin(), increments_.end());
+}
+
+/// The records of the group that await the base are between its last one and this one.
+void SwitchAttribution::place(std::size_t group, const SwitchValues& base) {
+  Group& of = *groups_[group];
+  const std::size_t records = std::exchange(of.records_since_base, 0);
+  const bool is_at_last = records == 1 && of.left == left_base_;
+  const bool is_at_this = records == 2 || (records == 1 && of.left == base.cgroup);
+  std::optional<std::uint64_t> at;
+  if (base.switches == base_switches_ + 1 && is_at_last != is_at_this) {
+    at = is_at_last ? base_switches_ : base.switches;
+  }
+  decide(group, at);
+}
+
+/// Its last record is of this switch of the base; nothing: that is unknown.
+void SwitchAttribution::decide(std::size_t group, std::optional<std::uint64_t> at) {
+  Group& of = *groups_[group];
+  const std::optional<std::uint64_t> before = std::exchange(of.switch_of_base, at);
+  if (!std::exchange(of.has_undecided, false)) return;
+  if (at && before && *at == *before + 1) {
+    add(group, of.left, of.undecided, of.undecided_counts);
+  } else {
+    drop(of, of.undecided);
+  }
+}
+
+void SwitchAttribution::loss(std::uint64_t records) {
+  statistics_.lost += records;
+  for (std::optional<Group>& group : groups_) {
+    if (group) group->has_loss = true;
+  }
+}
+
+void SwitchAttribution::interrupt(std::size_t group) {
+  if (group >= groups_.size() || !groups_[group]) return;
+  groups_[group]->has_loss = true;
+  ++groups_[group]->imperfect;  // at once: while it is stopped there is no record
+}
+
+void SwitchAttribution::resume(std::size_t group) {
+  if (group >= groups_.size() || !groups_[group]) return;
+  Group& of = *groups_[group];
+  if (std::exchange(of.has_undecided, false)) drop(of, of.undecided);
+  std::erase(awaiting_base_, group);
+  of.records_since_base = 0;
+  of.switch_of_base = base_switches_;
+}
+
+/// The base has had no switch since its last record, so a record of another group that came after
+/// that one is of the same switch. Else its interval would be decided a poll after its time.
+void SwitchAttribution::place_at_last_switch() {
+  std::erase_if(awaiting_base_, [this](std::size_t group) {
+    if (!is_at_last_switch(*groups_[group])) return false;
+    groups_[group]->records_since_base = 0;
+    decide(group, base_switches_);
+    return true;
+  });
+}
+
+/// Whether the last record of the group is of the same switch as that of the base.
+bool SwitchAttribution::is_at_last_switch(const Group& group) const {
+  if (group.records_since_base == 0) return group.switch_of_base == base_switches_;
+  return group.records_since_base == 1 && group.left == left_base_;
+}
+
+/// What came before the record of a move is of the last switch of the base, and what follows of the
+/// next one, in which the same cgroup may leave again. With a switch of the base, a record is
+/// missing, and this one may be of either.
+void SwitchAttribution::note_move(const SwitchValues& base) {
+  const bool is_of_move = base.switches == base_switches_;  // not of a switch after a lost one
+  if (is_of_move) place_at_last_switch();
+  for (const std::size_t awaiting : awaiting_base_) {
+    groups_[awaiting]->records_since_base = 0;
+    decide(awaiting, {});
+  }
+  awaiting_base_.clear();
+  base_switches_ = base.switches;
+  left_base_ = kNoCgroup;
+  current_ = is_of_move ? std::optional(base.cgroup) : std::nullopt;
+  for (std::optional<Group>& group : groups_) {
+    if (group && !group->is_base) group->has_loss = true;
+  }
+}
+
+/// What was lost may have happened before the reading or after it, so the interval goes on then. A
+/// switch of the base since the last record may have happened after the reading, too; then the
+/// counts are dropped without need.
+void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
+  Group* const of = find(group, values);
+  if (of == nullptr || of->has_loss) return;
+  if (values.switches != of->switches || values.moves != of->moves) return;
+  if (of->is_base) place_at_last_switch();
+  const Interval interval = advance(*of, values);
+  const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
+  if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {
+    drop(*of, interval);
+  } else {
+    if (!interval.had_the_pmu()) ++of->imperfect;
+    add(group, values.cgroup, interval, increments_);
+  }
+}
+
+void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
+                            std::span<const std::uint64_t> counts) {
+  if (!groups_[group]->is_base) {
+    return sums_.add_counts(group, cgroup, interval.running, counts);
+  }
+  statistics_.time = saturating_sum(statistics_.time, interval.enabled);
+  if (cgroup == kRootOfAll) {
+    statistics_.root_time = saturating_sum(statistics_.root_time, interval.enabled);
+  }
+  sums_.add(group, cgroup, interval.enabled, interval.enabled, counts);
+}
+
+void SwitchAttribution::drop(Group& group, const Interval& interval) {
+  ++statistics_.dropped;
+  ++group.imperfect;
+  statistics_.dropped_time = saturating_sum(statistics_.dropped_time, interval.enabled);
+  if (!group.is_base) return;
+  statistics_.time = saturating_sum(statistics_.time, interval.enabled);
+  statistics_.lost_time = saturating_sum(statistics_.lost_time, interval.enabled);
+  sums_.lose(interval.enabled);
+}
+
+/// False if too many are skipped.
+bool SwitchAttribution::Sample::add(const Statistics& poll) {
+  intervals += poll.records;
+  skipped += poll.skipped;
+  const bool is_complete = skipped < kMaxSkipped;
+  if (!is_complete || intervals >= kOneOf * kMaxSkipped) *this = {};
+  return is_complete;
+}
+
+SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
+  const Statistics before = std::exchange(before_, statistics_);
+  Statistics poll{.records = statistics_.records - before.records,
+                  .lost = statistics_.lost - before.lost,
+                  .skipped = statistics_.skipped - before.skipped,
+                  .dropped = statistics_.dropped - before.dropped,
+                  .dropped_time = statistics_.dropped_time - before.dropped_time,
+                  .lost_time = statistics_.lost_time - before.lost_time,
+                  .moved_time = statistics_.moved_time - before.moved_time,
+                  .root_time = statistics_.root_time - before.root_time,
+                  .time = statistics_.time - before.time};
+  poll.are_complete = sample_.add(poll);
+  sums_.end_poll(now);
+  return poll;
+}
+
+void SwitchAttribution::end(const SwitchValues& base) {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    Group* const of = groups_[group] && groups_[group]->is_base ? find(group, base) : nullptr;
+    if (of == nullptr) continue;
+    const Interval interval = advance(*of, base);
+    if (interval.enabled.count() > 0) drop(*of, interval);
+  }
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,508 @@
+#include "targets/targets.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/boot_clock.h"
+#include "base/text.h"
+
+namespace pex::collect {
+namespace {
+
+constexpr std::chrono::minutes kWaitsForLateCpu{1};
+
+constexpr std::string_view kUnwatched =
+    "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is "
+    "read at each poll";
+
+Error cgroups_displaced(const cgroup::Discovery::Displaced& displaced) {
+  return Error{0,
+               "stopped counting " + number_of(displaced.cgroups, "cgroup") + " to make room: '" +
+                   displaced.rich + "' had more than its fair share, and '" + displaced.poor +
+                   "' less",
+               "raise the limit that leaves cgroups out, or select fewer in cgroups.include"};
+}
+
+Error unwatched_directories(std::size_t unwatched) {
+  return Error{0,
+               "not watching " + number_of(unwatched, "directory", "directories") +
+                   " of the cgroup tree, because the exporter uses at most half of "
+                   "fs.inotify.max_user_watches; changes there are found within a minute",
+               "raise fs.inotify.max_user_watches"};
+}
+
+Error too_many_directories(const Budget& budget, const cgroup::Tree::Skipped& skipped) {
+  return Error{
+      0,
+      "not following " + number_of(skipped.beyond_limit, "directory", "directories") +
+          " of the cgroup tree: the limit is " + std::to_string(budget.max_directories) +
+          ", and most of the others are in '" + skipped.most_in + "'",
+      "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
+}
+
+Error paths_too_long(const Budget& budget, const cgroup::Tree::Skipped& skipped) {
+  return Error{0,
+               "not counting " + number_of(skipped.path_too_long, "cgroup") +
+                   " and everything below: the path is longer than " +
+                   std::to_string(budget.max_path_bytes) +
+                   " bytes (limits.label_length), for example in '" + skipped.longest_in + "'",
+               "give them shorter names, or nest them less deep"};
+}
+
+Error id_is_taken(const std::string& path) {
+  return Error{0,
+               "leaving out the labels container_id and pod_uid of cgroup '" + path +
+                   "': another cgroup has the same id, and this path is named by a user or a "
+                   "container",
+               "find out who created it; cgroups.exclude leaves it out"};
+}
+
+std::chrono::nanoseconds own_cpu_time() {
+  timespec now{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+std::uint64_t new_layout() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+std::size_t TargetSet::series() const {
+  return cgroups.size() - static_cast<std::size_t>(std::count_if(
+                              cgroups.begin(), cgroups.end(),
+                              [](const CgroupTarget& target) { return target.is_free(); }));
+}
+
+TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
+                             Cgroups cgroups, Budget budget, CostFunction cost)
+    : plan_(std::move(plan)),
+      cpus_(roots, pmus_of(*plan_), plan_->left_out_cpus),
+      cgroups_(std::move(cgroups)),
+      budget_(budget),
+      cost_(std::move(cost)),
+      open_rate_(budget.opens_per_second),
+      current_(std::make_shared<const TargetSet>()) {}
+
+void TargetTracker::change(Changes changes) {
+  plan_ = std::move(changes.plan);
+  cpus_.follow(pmus_of(*plan_));
+  if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
+  cgroups_.describer = std::move(changes.describer);
+  cgroups_.linger = changes.linger;
+  if (cgroups_.idle) cgroups_.idle->set_rules(changes.idle);
+  if (changes.budget.opens_per_second != budget_.opens_per_second) {
+    open_rate_ = OpenRate(changes.budget.opens_per_second);
+  }
+  budget_ = changes.budget;
+  need_ = need_of(*plan_, *current_->cpus, cost_now_);
+  is_changed_ = true;
+}
+
+std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
+                                                       Round round, bool was_whole) {
+  bool has_read = false;
+  if (std::exchange(snapshot_follows_, round == Round::kPoll)) {
+    has_read = forget_read(now, was_whole);
+    has_polled_ = true;
+  }
+  std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
+  update_need(cpus);
+  const Capacity room = capacity(now);
+  make_room(room.cgroups);
+  std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
+  std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
+  const bool is_changed = std::exchange(is_changed_, false);
+  const bool renamed = names_changed(now, report) || is_changed;
+  const bool idle_changed = find_idle(*found, now);
+  report_left_out(*found, room, report);
+  report_skipped(report);
+  if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
+      !may_admit(now) && !any_expired(now) && !((has_surplus_ || hides_next_) && has_read)) {
+    return with_names(std::move(names));
+  }
+  auto next = std::make_shared<TargetSet>();
+  next->cgroups = merge(*found, now, report);
+  if (renamed) describe(next->cgroups);
+  settle_ids(next->cgroups, report);
+  drop_surplus(next->cgroups);
+  while (!next->cgroups.empty() && next->cgroups.back().is_free()) next->cgroups.pop_back();
+  mark_idle(*next);
+  mark_unpublished(*next);
+  next->cpus = std::move(cpus);
+  next->waiting = waiting_.size();
+  next->present = found->cgroups.size() - waiting_.size();
+  next->left_out_reason = room.bound;
+  next->found = std::move(found);
+  next->names = std::move(names);
+  next->since = since_;
+  next->layout = new_layout();
+  return current_ = std::move(next);
+}
+
+/// Names change with every cgroup of the machine that comes or goes, whether selected or not.
+std::shared_ptr<const TargetSet> TargetTracker::with_names(
+    std::shared_ptr<const cgroup::CgroupNames> names) {
+  if (names == current_->names) return current_;
+  auto next = std::make_shared<TargetSet>(*current_);
+  next->names = std::move(names);
+  return current_ = std::move(next);
+}
+
+std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) {
+  std::vector<Error> failures;
+  std::shared_ptr<const MachineCpus> cpus = cpus_.update(failures);
+  for (const Error& failure : failures) report.add_failure(failure.attempted, failure);
+  return cpus;
+}
+
+void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) {
+  const CounterCost cost = cost_(*plan_, *cpus);
+  if (cpus == current_->cpus && cost == cost_now_) return;
+  cost_now_ = cost;
+  need_ = need_of(*plan_, *cpus, cost);
+}
+
+std::shared_ptr<const cgroup::CgroupNames> TargetTracker::find_names(Clock::time_point now,
+                                                                     PollReport& report) {
+  if (!needs_names()) return current_->names;
+  const std::vector<cgroup::NamedCgroup> reported = std::exchange(reported_, {});
+  const bool lacks_names = std::exchange(lacks_names_, false);
+  auto names = cgroups_.names->update(now, reported, lacks_names);
+  if (const auto& error = cgroups_.names->error()) report.add_failure("names of cgroups", *error);
+  return names;
+}
+
+void TargetTracker::learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names) {
+  if (!needs_names()) return;
+  reported_ = std::move(reported);
+  lacks_names_ = lacks_names;
+}
+
+Capacity TargetTracker::capacity(Clock::time_point now) {
+  const Capacity known = cgroup_capacity(budget_, need_);
+  const std::size_t seen = shortage_.room(now);
+  return seen < known.cgroups ? Capacity{seen, shortage_.bound(), known.open_files} : known;
+}
+
+/// Drops those that are not counted yet first, and the newest of them first.
+void TargetTracker::make_room(std::size_t capacity) {
+  const std::size_t held = current_->found->cgroups.size();
+  const std::size_t surplus = held - std::min(held, capacity);
+  const WaitingLine::Cgroups& waiting = waiting_.cgroups();
+  for (std::size_t i = 0; i < std::min(surplus, waiting.size()); ++i) {
+    cgroups_.discovery->release(waiting[waiting.size() - 1 - i]->path);
+  }
+}
+
+std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::size_t capacity,
+                                                                           Clock::time_point now,
+                                                                           PollReport& report) {
+  static constexpr const char* kCause = "find cgroups";
+  if (!cgroups_.discovery) return current_->found;
+  cgroup::Discovery& discovery = *cgroups_.discovery;
+  using Reported = std::optional<std::span<const cgroup::NamedCgroup>>;
+  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(
+      capacity, now, needs_names() ? Reported{cgroups_.names->reported()} : Reported{});
+  report.cgroups_missed += discovery.take_missed();
+  if (discovery.take_overflow()) {
+    report.add_failure(
+        "overflow of inotify",
+        Error{0,
+              "the inotify queue overflowed: cgroups that came and went meanwhile may have been "
+              "missed",
+              "raise fs.inotify.max_queued_events"});
+  }
+  if (!discovery.is_watched()) {
+    report.add_failure("watch cgroups",
+                       Error{0, std::string(kUnwatched),
+                             "raise fs.inotify.max_user_watches, or max_user_instances"});
+  }
+  if (!found) {
+    report.add_failure(kCause, found.error());
+    return discovery.last() ? discovery.last() : current_->found;
+  }
+  if (*found != current_->found) {
+    for (const Error& unreadable : (*found)->unreadable) report.add_failure(kCause, unreadable);
+  }
+  return std::move(*found);
+}
+
+bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
+  const cgroup::Describer::Update update = cgroups_.describer.update(now);
+  for (const Error& error : update.errors) report.add_failure(error.attempted, error);
+  return update.has_changed;
+}
+
+/// Where cgroups take no counters of their own there is nothing to close.
+bool TargetTracker::find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now) {
+  if (!cgroups_.idle) return false;
+  return need_.cgroup_events > 0 ? cgroups_.idle->update(found.cgroups, now)
+                                 : cgroups_.idle->wake_all(found.cgroups, now);
+}
+
+void TargetTracker::mark_idle(TargetSet& targets) {
+  if (!cgroups_.idle) return;
+  for (std::size_t slot = 0; slot < targets.cgroups.size(); ++slot) {
+    CgroupTarget& target = targets.cgroups[slot];
+    if (!target.cgroup) continue;
+    target.is_idle = cgroups_.idle->is_idle(*target.cgroup);
+    add_passed_over(slot, cgroups_.idle->take_passed_over(*target.cgroup));
+    targets.idle += target.is_idle ? 1 : 0;
+  }
+}
+
+void TargetTracker::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
+  if (time.count() > 0) passed_over_.push_back({slot, time});
+}
+
+/// That a value stands still says that the cgroup did nothing. So those of one that exists are
+/// published up to its last reading.
+void TargetTracker::mark_unpublished(TargetSet& targets) {
+  hides_next_ = false;
+  for (CgroupTarget& target : targets.cgroups) {
+    if (target.is_free() || target.cgroup || ended_.at(target.series).existing == 0) continue;
+    const bool is_read = !unread_.contains(target.series);
+    target.is_published = !is_read;
+    targets.unpublished += is_read ? 1 : 0;
+    hides_next_ = hides_next_ || !is_read;
+  }
+}
+
+void TargetTracker::report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
+                                    PollReport& report) {
+  if (!cgroups_.discovery) return;
+  const cgroup::Discovery::Displaced displaced = cgroups_.discovery->take_displaced();
+  if (displaced.cgroups > 0) {
+    report.cgroups_left_out[kFairShare] += displaced.cgroups;
+    report.add_failure("displaced cgroups", cgroups_displaced(displaced));
+  }
+  // Before the first poll no CPU counts by records, by which there may be room for all.
+  const bool was_held = std::exchange(
+      holds_left_out_, !has_polled_ && cgroups_.records && cgroups_.records->is_allowed());
+  if (holds_left_out_) return;
+  std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
+  if (was_held) dropped = std::min<std::uint64_t>(dropped, found.left_out);
+  if (dropped == 0) return;
+  report.cgroups_left_out[capacity.bound] += dropped;
+  report.add_failure("cgroups left out", too_many_cgroups(budget_, need_, capacity,
+                                                          found.cgroups.size() + found.left_out));
+}
+
+void TargetTracker::report_skipped(PollReport& report) const {
+  if (!cgroups_.discovery) return;
+  const cgroup::Discovery& discovery = *cgroups_.discovery;
+  const cgroup::Tree::Skipped skipped = discovery.skipped();
+  const std::size_t unwatched = discovery.unwatched();
+  report.now.cgroup_directories = {
+      discovery.directories() - std::min(discovery.directories(), unwatched), unwatched,
+      skipped.beyond_limit, skipped.path_too_long};
+  if (unwatched > 0) report.add_failure("unwatched cgroups", unwatched_directories(unwatched));
+  if (skipped.beyond_limit > 0) {
+    report.add_failure("cgroups beyond the limit", too_many_directories(budget_, skipped));
+  }
+  if (skipped.path_too_long > 0)
+    report.add_failure("paths of cgroups", paths_too_long(budget_, skipped));
+}
+
+/// For how many new series, if there are so many `targets`: lingering ones are dropped, but for
+/// those that no snapshot has had since they ended.
+std::size_t TargetTracker::free_room(std::size_t targets) const {
+  const std::size_t room = series_room(budget_, need_);
+  const std::size_t staying = targets - (ended_.size() - unread_.size());
+  return room - std::min(room, staying);
+}
+
+bool TargetTracker::may_admit(Clock::time_point now) const {
+  return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now) &&
+         free_room(current_->series()) > 0;
+}
+
+bool TargetTracker::is_expired(std::uint64_t series, const Ended& ended,
+                               Clock::time_point now) const {
+  return now - ended.at >= cgroups_.linger && !unread_.contains(series);
+}
+
+/// After a snapshot. Returns whether any series may be dropped now. One that waits for a late CPU
+/// is kept for a bounded time: there may be no room for another.
+bool TargetTracker::forget_read(Clock::time_point now, bool was_whole) {
+  return std::erase_if(unread_, [&](std::uint64_t series) {
+           return was_whole || now - ended_.at(series).at > kWaitsForLateCpu;
+         }) > 0;
+}
+
+bool TargetTracker::any_expired(Clock::time_point now) const {
+  return std::any_of(ended_.begin(), ended_.end(), [&](const auto& series) {
+    return is_expired(series.first, series.second, now);
+  });
+}
+
+/// Known series keep their slots, and new ones get free ones.
+std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& found,
+                                               Clock::time_point now, PollReport& report) {
+  WaitingLine::Set present;
+  for (const auto& cgroup : found.cgroups) present.insert(cgroup.get());
+  WaitingLine::Set counted;
+  std::vector<CgroupTarget> targets = current_->cgroups;
+  for (CgroupTarget& target : targets) {
+    if (present.contains(target.cgroup.get())) {
+      counted.insert(target.cgroup.get());
+    } else if (target.cgroup) {
+      note_end(target, now);
+      target.cgroup = nullptr;
+    }
+  }
+  report.cgroups_missed += waiting_.follow(found.cgroups, counted);
+  admit(targets, now, report);
+  drop_expired(targets, now);
+  return targets;
+}
+
+void TargetTracker::note_end(const CgroupTarget& target, Clock::time_point now) {
+  Ended ended{.at = now};
+  if (cgroup::still_exists(*target.cgroup)) {
+    ended.existing = target.cgroup->id;
+    ended.cpu_time = cgroups_.cpu_time(target.cgroup->path);
+  }
+  ended_.insert_or_assign(target.series, ended);
+  unread_.insert(target.series);
+}
+
+/// A lingering series is that of this cgroup from now on.
+void TargetTracker::go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
+                          std::shared_ptr<const cgroup::Cgroup> cgroup) {
+  CgroupTarget& target = targets[slot];
+  const Ended ended = ended_.extract(target.series).mapped();
+  unread_.erase(target.series);
+  if (ended.cpu_time && ended.existing == cgroup->id) {
+    const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(cgroup->path);
+    if (now) add_passed_over(slot, *now - *ended.cpu_time);
+  }
+  target.is_published = true;
+  target.cgroup = std::move(cgroup);
+}
+
+/// A cgroup that is recreated under the path of a lingering series continues it.
+void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now,
+                          PollReport& report) {
+  if (waiting_.empty()) return;
+  std::unordered_map<std::string, std::size_t> lingering;
+  for (std::size_t slot = 0; slot < targets.size(); ++slot) {
+    if (!targets[slot].cgroup) lingering.emplace(targets[slot].path, slot);
+  }
+  std::size_t free = 0;
+  const std::size_t room = free_room(current_->series());
+  for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
+    ++report.cgroups_started;
+    const std::string& path = cgroup->path;
+    if (const auto place = lingering.find(path); place != lingering.end()) {
+      go_on(targets, place->second, std::move(cgroup));
+      continue;
+    }
+    while (free < targets.size() && !targets[free].is_free()) ++free;
+    targets.resize(std::max(targets.size(), free + 1));
+    targets[free] = {next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
+                     BootClock::now()};
+  }
+}
+
+void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
+  for (CgroupTarget& target : targets) {
+    if (target.is_free()) continue;
+    target.description = cgroups_.describer.describe(target.path, target.description);
+  }
+}
+
+/// Who runs in a delegated cgroup may have named it like a container of others.
+void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& report) {
+  std::vector<cgroup::DescribedCgroup> described;
+  described.reserve(targets.size());
+  for (CgroupTarget& target : targets) {
+    if (!target.is_free()) described.push_back({&target.path, &target.description});
+  }
+  for (const std::string& path : cgroup::take_claimed_ids(described)) {
+    report.add_failure("cgroup ids", id_is_taken(path));
+  }
+}
+
+void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
+  for (CgroupTarget& target : targets) {
+    const auto ended = ended_.find(target.series);
+    if (ended == ended_.end() || !is_expired(target.series, ended->second, now)) continue;
+    ended_.erase(ended);
+    target = {};
+  }
+}
+
+/// However many cgroups appear and disappear, the series kept for them stay within the limit: those
+/// that have been gone longest are dropped. Not those that no snapshot has had since they ended:
+/// they are beyond the limit only if that has become lower.
+void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
+  const std::size_t room = series_room(budget_, need_);
+  const auto held = static_cast<std::size_t>(std::count_if(
+      targets.begin(), targets.end(), [](const auto& each) { return !each.is_free(); }));
+  has_surplus_ = held > room && !unread_.empty();
+  if (held <= room) return;
+
+  std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;
+  for (const auto& [series, ended] : ended_) {
+    if (!unread_.contains(series)) lingering.emplace_back(ended.at, series);
+  }
+  std::sort(lingering.begin(), lingering.end());
+  lingering.resize(std::min(lingering.size(), held - room));
+  for (const auto& [at, ended] : lingering) ended_.erase(ended);
+  for (CgroupTarget& target : targets) {
+    const bool has_ended = !target.is_free() && target.cgroup == nullptr;
+    if (has_ended && !ended_.contains(target.series)) target = {};
+  }
+}
+
+void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now) {
+  if (exhausted.empty() || !cgroups_.discovery) return;
+  for (const auto& [path, code] : exhausted) cgroups_.discovery->release(path);
+  for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->release(cgroup->path);
+  const std::size_t fitting = current_->present - std::min(current_->present, exhausted.size());
+  shortage_.met(bound_met_by(exhausted.begin()->second), fitting, now);
+}
+
+std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
+    Clock::time_point now, const CountedTimes& counted_times) {
+  if (!cgroups_.uncounted || plan_->cgroup.empty()) return {};
+  if (!cgroups_.uncounted->is_due(now) || now < not_uncounted_before_) return uncounted_;
+  using Counted = cgroup::UncountedUse::Counted;
+  const std::vector<std::chrono::nanoseconds> times = counted_times();
+  std::vector<Counted> counted;
+  for (std::size_t i = 0; i < current_->cgroups.size(); ++i) {
+    const CgroupTarget& target = current_->cgroups[i];
+    if (target.is_free()) continue;
+    const bool exists = target.cgroup || ended_.at(target.series).existing != 0;
+    if (exists && !target.cgroup && !target.is_published) continue;
+    counted.push_back({target.path, times[i],
+                       !target.cgroup   ? Counted::State::kEnded
+                       : target.is_idle ? Counted::State::kIdle
+                                        : Counted::State::kBusy,
+                       target.series >= first_new_series_});
+  }
+  first_new_series_ = next_series_;
+  const std::chrono::nanoseconds begun = own_cpu_time();
+  uncounted_ = cgroups_.uncounted->update(counted, now);
+  // With hundreds of CPUs a reading takes longer, as the kernel adds up what these have.
+  constexpr int kPartOfACpu = 500;
+  not_uncounted_before_ = now + kPartOfACpu * (own_cpu_time() - begun);
+  return uncounted_;
+}
+
+std::vector<std::string> TargetTracker::left_out() const {
+  return cgroups_.discovery ? cgroups_.discovery->left_out() : std::vector<std::string>{};
+}
+
+int TargetTracker::descriptor() const {
+  return cgroups_.discovery ? cgroups_.discovery->descriptor() : -1;
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,162 @@
+#include "abi/record/byte_reader.h"
+
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <array>
+#include <cstdint>
+#include <iostream>
+#include <string>
+
+namespace pex::perf {
+namespace {
+
+using Reason = DecodeError::Reason;
+
+template <std::size_t N>
+std::array<std::byte, N> counting_bytes() {
+  std::array<std::byte, N> bytes;
+  for (std::size_t at = 0; at < N; ++at) bytes[at] = static_cast<std::byte>(at);
+  return bytes;
+}
+
+TEST(ByteReaderTest, ReadsNumbersOneAfterTheOther) {
+  const auto bytes = counting_bytes<7>();
+  ByteReader reader(bytes);
+  std::uint8_t first = 99;
+  std::uint16_t second = 99;
+  std::uint32_t third = 99;
+
+  EXPECT_TRUE(reader.read("first", first));
+  EXPECT_TRUE(reader.read("second", second));
+  EXPECT_TRUE(reader.read("third", third));
+
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 0x0201);  // in the order of a little-endian machine, as are all we test on
+  EXPECT_EQ(third, 0x06050403u);
+  EXPECT_EQ(reader.left(), 0u);
+}
+
+TEST(ByteReaderTest, RefusesANumberOfWhichABitIsMissing) {
+  const auto bytes = counting_bytes<7>();
+  ByteReader reader(bytes);
+  std::uint64_t number = 5;
+
+  EXPECT_FALSE(reader.read("number", number));
+
+  EXPECT_EQ(number, 5u);
+  EXPECT_EQ(reader.left(), 7u);
+  EXPECT_EQ(reader.error(9), (DecodeError{Reason::kTooShort, 9, "number", 0, 8, 7}));
+}
+
+TEST(ByteReaderTest, BeginsAtAnOffset) {
+  const auto bytes = counting_bytes<8>();
+  ByteReader reader(bytes, 6);
+  std::uint32_t number = 0;
+
+  EXPECT_EQ(reader.left(), 2u);
+  EXPECT_FALSE(reader.read("number", number));
+
+  EXPECT_EQ(reader.error(9).offset, 6u);
+}
+
+TEST(ByteReaderTest, ReadsArraysWithoutCopying) {
+  const auto bytes = counting_bytes<12>();
+  ByteReader reader(bytes);
+  PackedSpan<std::uint32_t> array;
+
+  EXPECT_TRUE(reader.read_array("array", 2, array));
+
+  EXPECT_EQ(array.size(), 2u);
+  EXPECT_EQ(array.bytes().data(), bytes.data());
+  EXPECT_EQ(reader.left(), 4u);
+}
+
+TEST(ByteReaderTest, RefusesCountsWhoseSizeWraps) {
+  const auto bytes = counting_bytes<16>();
+  for (const std::uint64_t count : {std::uint64_t{3}, std::uint64_t{1} << 61, UINT64_MAX}) {
+    ByteReader reader(bytes);
+    PackedSpan<std::uint64_t> array;
+
+    EXPECT_FALSE(reader.read_array("array", count, array));
+
+    EXPECT_EQ(reader.error(9).needed, count == 3 ? 24 : UINT64_MAX);
+    EXPECT_TRUE(array.empty());
+  }
+}
+
+TEST(ByteReaderTest, RefusesMoreBytesThanThereAre) {
+  const auto bytes = counting_bytes<4>();
+  ByteReader reader(bytes);
+  std::span<const std::byte> taken;
+
+  EXPECT_TRUE(reader.read_bytes("all", 4, taken));
+  EXPECT_FALSE(reader.read_bytes("more", UINT64_MAX, taken));
+
+  EXPECT_EQ(taken.size(), 4u);
+  EXPECT_EQ(reader.error(9), (DecodeError{Reason::kTooShort, 9, "more", 4, UINT64_MAX, 0}));
+}
+
+TEST(ByteReaderTest, ReadsATextUpToItsZeroByte) {
+  const std::string padded("comm\0\0\0\0", 8);
+  ByteReader reader(std::as_bytes(std::span(padded)));
+  std::string_view text;
+
+  EXPECT_TRUE(reader.read_text("text", text));
+
+  EXPECT_EQ(text, "comm");
+  EXPECT_EQ(reader.left(), 0u);
+}
+
+TEST(ByteReaderTest, RefusesATextWithoutAZeroByte) {
+  const std::string cut = "/usr/bin";
+  ByteReader reader(std::as_bytes(std::span(cut)));
+  ByteReader empty(std::span<const std::byte>{});
+  std::string_view text;
+
+  EXPECT_FALSE(reader.read_text("text", text));
+  EXPECT_FALSE(empty.read_text("text", text));
+
+  EXPECT_EQ(reader.error(9), (DecodeError{Reason::kUnterminated, 9, "text", 0, 0, 8}));
+}
+
+TEST(ByteReaderTest, GivesItsEndToAnotherReader) {
+  const auto bytes = counting_bytes<4>();
+  ByteReader reader(bytes);
+
+  ByteReader end = reader.split_end(1);
+
+  EXPECT_EQ(reader.left(), 3u);
+  EXPECT_EQ(end.left(), 1u);
+  std::uint16_t number = 0;
+  EXPECT_FALSE(end.read("number", number));
+  EXPECT_EQ(end.error(9).offset, 3u);
+}
+
+TEST(ByteReaderTest, ReportsWhatIsLeftOver) {
+  const auto bytes = counting_bytes<4>();
+  ByteReader reader(bytes, 1);
+
+  EXPECT_FALSE(reader.expect_end("last"));
+
+  EXPECT_EQ(reader.error(9), (DecodeError{Reason::kLeftOver, 9, "last", 1, 0, 3}));
+}
+
+TEST(ByteReaderExample, ReportsAnArrayThatIsTooLong) {
+  testing::internal::CaptureStderr();
+
+  const std::array<std::byte, 8> buffer{std::byte{7}};
+  ByteReader reader(buffer);
+  std::uint8_t count = 0;
+  PackedSpan<std::uint16_t> values;
+  if (!reader.read("count", count) || !reader.read_array("values", count, values)) {
+    std::cerr << describe(reader.error(PERF_RECORD_SAMPLE)) << '\n';  // 14 bytes, 7 left
+  }
+
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "PERF_RECORD_SAMPLE cannot be decoded: 'values' at byte 1 needs 14 bytes, and 7 are "
+            "left\n");
+}
+
+}  // namespace
+}  // namespace pex::perf

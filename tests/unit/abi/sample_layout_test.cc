@@ -1,0 +1,382 @@
+#include "abi/record/sample_layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cerrno>
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "abi/record/record.h"
+#include "support/record_encoder.h"
+#include "support/record_layout.h"
+
+namespace pex::perf::sample_layout_test {
+namespace {
+
+using std::chrono::nanoseconds;
+using test::Bytes;
+using test::EncodedSample;
+using test::layout_of;
+using test::RecordEncoder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+class SampleLayoutTest : public testing::Test {
+ protected:
+  /// Of full_sample(), as `format_` has it. What it views is valid until the next call.
+  Sample decode(std::uint64_t sample_type) {
+    format_.sample_type = sample_type;
+    return decode(test::full_sample(format_));
+  }
+
+  Sample decode(const EncodedSample& sample) {
+    record_ = RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, sample).record();
+    const auto decoded = decode_record(layout_of(format_), record_);
+    if (decoded) return std::get<Sample>(*decoded);
+    ADD_FAILURE() << describe(decoded.error());
+    return {};
+  }
+
+  DecodeError error_of(const Bytes& record) {
+    const auto decoded = decode_record(layout_of(format_), record);
+    EXPECT_FALSE(decoded);
+    return decoded ? DecodeError{} : decoded.error();
+  }
+
+  SampleFormat format_;
+  Bytes record_;
+};
+
+TEST_F(SampleLayoutTest, DecodesEachFieldOfOneNumber) {
+  const Sample expected =
+      decode(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+             PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT |
+             PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
+             PERF_SAMPLE_CODE_PAGE_SIZE);
+
+  EXPECT_EQ(expected.identifier, 0x1du);
+  EXPECT_EQ(expected.ip, 0x401000u);
+  EXPECT_EQ(expected.time, nanoseconds{123456789});
+  EXPECT_EQ(expected.address, 0x7fff0000u);
+  EXPECT_EQ(expected.id, 0x1du);
+  EXPECT_EQ(expected.stream_id, 0x5du);
+  EXPECT_EQ(expected.period, 4000u);
+  EXPECT_EQ(expected.weight, 0x0003'0002'00000001u);
+  EXPECT_EQ(expected.physical_address, 0x12345000u);
+  EXPECT_EQ(expected.cgroup, 77u);
+  EXPECT_EQ(expected.data_page_size, 4096u);
+  EXPECT_EQ(expected.code_page_size, 2097152u);
+}
+
+TEST_F(SampleLayoutTest, HasNoValueForWhatWasNotAskedFor) {
+  const Sample sample = decode(PERF_SAMPLE_CGROUP);
+
+  EXPECT_EQ(sample.cgroup, 77u);
+  EXPECT_FALSE(sample.identifier || sample.ip || sample.task || sample.time || sample.address ||
+               sample.id || sample.stream_id || sample.cpu || sample.period || sample.values ||
+               sample.callchain || sample.raw || sample.branches || sample.user_registers ||
+               sample.user_stack || sample.weight || sample.weight_parts || sample.data_source ||
+               sample.transaction || sample.interrupt_registers || sample.physical_address ||
+               sample.data_page_size || sample.code_page_size || sample.aux);
+}
+
+TEST_F(SampleLayoutTest, DecodesTaskAndCpu) {
+  const Sample sample = decode(PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
+
+  EXPECT_EQ(sample.task, (TaskId{100, 101}));
+  EXPECT_EQ(sample.cpu, 3u);
+}
+
+TEST_F(SampleLayoutTest, DecodesTheValuesOfTheGroup) {
+  format_.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID;
+
+  const Sample sample = decode(PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP);
+
+  EXPECT_EQ(sample.values->time_enabled, nanoseconds{2000});
+  EXPECT_THAT(sample.values->counters,
+              ElementsAre(CounterValue{11, 1, {}}, CounterValue{22, 2, {}}));
+  EXPECT_EQ(sample.cgroup, 77u);
+}
+
+TEST_F(SampleLayoutTest, DecodesTheCallchain) {
+  const Sample sample = decode(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP);
+
+  EXPECT_THAT(*sample.callchain,
+              ElementsAre(PERF_CONTEXT_KERNEL, 0xffffffff81000000, PERF_CONTEXT_USER, 0x401000));
+}
+
+TEST_F(SampleLayoutTest, DecodesRawBytes) {
+  const Sample sample = decode(PERF_SAMPLE_RAW | PERF_SAMPLE_CGROUP);
+
+  EXPECT_EQ(text_of(*sample.raw), std::string_view("raw bytes\0\0\0", 12));
+  EXPECT_EQ(sample.cgroup, 77u);
+}
+
+TEST_F(SampleLayoutTest, DecodesRegisters) {
+  format_.sample_regs_user = 1u << 5 | 1u << 8 | std::uint64_t{1} << 63;
+  format_.sample_regs_intr = 1u << 0;
+
+  const Sample sample = decode(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR);
+
+  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::k64);
+  EXPECT_THAT(sample.user_registers->values, ElementsAre(1000, 1001, 1002));
+  EXPECT_EQ(sample.user_registers->value_of(5), 1000u);
+  EXPECT_EQ(sample.user_registers->value_of(63), 1002u);
+  EXPECT_EQ(sample.user_registers->value_of(6), std::nullopt);
+  EXPECT_THAT(sample.interrupt_registers->values, ElementsAre(1000));
+}
+
+TEST_F(SampleLayoutTest, DecodesRegistersOf32Bits) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER;
+  format_.sample_regs_user = 0xff;
+  EncodedSample of_32_bits = test::full_sample(format_);
+  of_32_bits.user_registers.abi = PERF_SAMPLE_REGS_ABI_32;
+
+  const Sample sample = decode(of_32_bits);
+
+  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::k32);
+  EXPECT_EQ(sample.user_registers->values.size(), 8u);
+}
+
+TEST_F(SampleLayoutTest, HasNoRegistersOfAThreadWithoutUserSpace) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP;
+  format_.sample_regs_user = 0xff;
+  EncodedSample kernel_thread = test::full_sample(format_);
+  kernel_thread.user_registers.abi = PERF_SAMPLE_REGS_ABI_NONE;
+  kernel_thread.stack.clear();
+
+  const Sample sample = decode(kernel_thread);
+
+  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::kNone);
+  EXPECT_TRUE(sample.user_registers->values.empty());
+  EXPECT_EQ(sample.user_registers->value_of(0), std::nullopt);
+  EXPECT_TRUE(sample.user_stack->bytes.empty());
+  EXPECT_EQ(sample.cgroup, 77u);
+}
+
+TEST_F(SampleLayoutTest, RefusesRegistersOfAnUnknownAbi) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER;
+  format_.sample_regs_user = 1;
+  EncodedSample younger = test::full_sample(format_);
+  younger.user_registers.abi = 4;
+
+  const DecodeError error =
+      error_of(RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, younger).record());
+
+  EXPECT_EQ(error.reason, DecodeError::Reason::kUnknownValue);
+  EXPECT_EQ(error.needed, 4u);
+}
+
+TEST_F(SampleLayoutTest, DecodesAStackDump) {
+  const Sample sample = decode(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP);
+
+  EXPECT_EQ(text_of(sample.user_stack->bytes), std::string(32, 's'));
+  EXPECT_EQ(sample.user_stack->valid, 24u);
+  EXPECT_EQ(sample.user_stack->valid_bytes().size(), 24u);
+  EXPECT_EQ(sample.cgroup, 77u);
+}
+
+/// As Linux writes it for a task that is about to execute a program.
+TEST_F(SampleLayoutTest, RefusesWhatIsAfterAStackWhoseSizeWasWrittenTwice) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP;
+  EncodedSample sample = test::full_sample(format_);
+  sample.stack.clear();
+  sample.cgroup = 0;  // that is the second size; the cgroup itself did not fit
+
+  const Bytes record = RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, sample).record();
+  EXPECT_EQ(error_of(record).reason, DecodeError::Reason::kShifted);
+}
+
+TEST_F(SampleLayoutTest, HasAnEmptyStackAtTheEndOfASample) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  EncodedSample sample = test::full_sample(format_);
+  sample.stack.clear();
+
+  EXPECT_TRUE(decode(sample).user_stack->bytes.empty());
+}
+
+TEST_F(SampleLayoutTest, HasNoMoreOfAStackThanThereIs) {
+  format_.sample_type = PERF_SAMPLE_STACK_USER;
+  EncodedSample hostile = test::full_sample(format_);
+  hostile.dyn_size = UINT64_MAX;
+
+  EXPECT_EQ(decode(hostile).user_stack->valid_bytes().size(), 32u);
+}
+
+TEST_F(SampleLayoutTest, DecodesThePartsOfAWeight) {
+  const Sample sample = decode(PERF_SAMPLE_WEIGHT_STRUCT);
+
+  EXPECT_EQ(sample.weight_parts, (WeightParts{1, 2, 3}));
+  EXPECT_FALSE(sample.weight);
+}
+
+TEST_F(SampleLayoutTest, DecodesTheDataSource) {
+  EXPECT_EQ(decode(PERF_SAMPLE_DATA_SRC).data_source, DataSource{0x68100142});
+}
+
+TEST_F(SampleLayoutTest, DecodesTheTransaction) {
+  const Sample sample = decode(PERF_SAMPLE_TRANSACTION);
+
+  EXPECT_TRUE(sample.transaction->transaction());
+  EXPECT_FALSE(sample.transaction->elision());
+  EXPECT_EQ(sample.transaction->abort_code(), 0x2au);
+}
+
+TEST_F(SampleLayoutTest, KnowsEachReasonOfAnAbort) {
+  EXPECT_TRUE(Transaction{PERF_TXN_ELISION}.elision());
+  EXPECT_TRUE(Transaction{PERF_TXN_SYNC}.by_this_instruction());
+  EXPECT_TRUE(Transaction{PERF_TXN_ASYNC}.by_another_event());
+  EXPECT_TRUE(Transaction{PERF_TXN_RETRY}.may_retry());
+  EXPECT_TRUE(Transaction{PERF_TXN_CONFLICT}.by_conflict());
+  EXPECT_TRUE(Transaction{PERF_TXN_CAPACITY_WRITE}.by_write_capacity());
+  EXPECT_TRUE(Transaction{PERF_TXN_CAPACITY_READ}.by_read_capacity());
+}
+
+TEST_F(SampleLayoutTest, DecodesAuxBytes) {
+  const Sample sample = decode(PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX);
+
+  EXPECT_EQ(text_of(*sample.aux), std::string(16, 'a'));
+  EXPECT_EQ(sample.code_page_size, 2097152u);
+}
+
+TEST_F(SampleLayoutTest, RefusesALengthBeyondTheRecord) {
+  for (const std::uint64_t field : {PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_BRANCH_STACK,
+                                    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_AUX, PERF_SAMPLE_RAW}) {
+    format_.sample_type = field;
+    for (const std::uint64_t length : {std::uint64_t{17}, UINT64_MAX, std::uint64_t{1} << 61}) {
+      RecordEncoder record(PERF_RECORD_SAMPLE);
+      if (field == PERF_SAMPLE_RAW) {
+        record.u32(static_cast<std::uint32_t>(length | 17)).u32(0);
+      } else {
+        record.u64(length);
+      }
+
+      const DecodeError error = error_of(record.u64(0).record());
+
+      EXPECT_EQ(error.reason, DecodeError::Reason::kTooShort) << field << " " << length;
+      EXPECT_GT(error.needed, error.left);
+    }
+  }
+}
+
+// The kernel leaves room in the samples of a software event for what another event asks for.
+TEST_F(SampleLayoutTest, IgnoresBytesAfterTheLastField) {
+  format_.sample_type = PERF_SAMPLE_TIME;
+  const Bytes record = RecordEncoder(PERF_RECORD_SAMPLE).u64(1).u64(2).u64(3).record();
+
+  const auto decoded = decode_record(layout_of(format_), record);
+
+  ASSERT_TRUE(decoded) << describe(decoded.error());
+  EXPECT_EQ(std::get<Sample>(*decoded).time, std::chrono::nanoseconds{1});
+}
+
+TEST_F(SampleLayoutTest, RefusesFormatsWithUnknownBits) {
+  SampleFormat type;
+  type.sample_type = PERF_SAMPLE_TIME | 1u << 25;
+  SampleFormat internal;
+  internal.sample_type = std::uint64_t{1} << 63;  // __PERF_SAMPLE_CALLCHAIN_EARLY
+  SampleFormat branches;
+  branches.branch_sample_type = 1u << 20;
+  SampleFormat read;
+  read.read_format = 1u << 5;
+
+  for (const SampleFormat& format : {type, internal, branches, read}) {
+    const auto layout = SampleLayout::of(format);
+
+    ASSERT_FALSE(layout);
+    EXPECT_EQ(layout.error().code, EOPNOTSUPP);
+  }
+  EXPECT_THAT(describe(SampleLayout::of(type).error()),
+              HasSubstr("sample_type 0x2000004: the bits 0x2000000 are not known"));
+}
+
+TEST_F(SampleLayoutTest, RefusesBothKindsOfWeight) {
+  format_.sample_type = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
+
+  const auto layout = SampleLayout::of(format_);
+
+  ASSERT_FALSE(layout);
+  EXPECT_EQ(layout.error().code, EINVAL);
+}
+
+TEST_F(SampleLayoutTest, HasEachFieldOnce) {
+  std::uint64_t seen = 0;
+  for (const SampleField& field : sample_fields()) {
+    EXPECT_EQ(seen & field.bit, 0u) << field.abi.name;
+    seen |= field.bit;
+  }
+  EXPECT_EQ(seen, (1u << 25) - 1);
+  EXPECT_EQ(sample_fields().front().bit, PERF_SAMPLE_IDENTIFIER);
+  EXPECT_EQ(sample_fields().back().bit, PERF_SAMPLE_AUX);
+}
+
+TEST_F(SampleLayoutTest, FindsTheEventOfEachRecord) {
+  for (const std::uint64_t id : {PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_ID}) {
+    format_.sample_type = id | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                          PERF_SAMPLE_ADDR | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+                          PERF_SAMPLE_CALLCHAIN;
+    format_.sample_id_all = true;
+    const SampleLayout layout = layout_of(format_);
+    for (const auto& [type, record] : test::one_record_of_each_type(format_)) {
+      EXPECT_EQ(layout.event_id(record), 0x1du) << type;
+    }
+  }
+}
+
+TEST_F(SampleLayoutTest, FindsNoEventWhereThereIsNoId) {
+  const Bytes sample = RecordEncoder(PERF_RECORD_SAMPLE).u64(1).record();
+  const Bytes lost = RecordEncoder(PERF_RECORD_LOST).u64(1).u64(2).record();
+  format_.sample_type = PERF_SAMPLE_TIME;
+  const SampleLayout without_id = layout_of(format_);
+  format_.sample_type = PERF_SAMPLE_IDENTIFIER;
+  const SampleLayout only_in_samples = layout_of(format_);
+  format_.sample_id_all = true;
+  const SampleLayout everywhere = layout_of(format_);
+
+  EXPECT_EQ(without_id.event_id(sample), std::nullopt);
+  EXPECT_EQ(only_in_samples.event_id(sample), 1u);
+  EXPECT_EQ(only_in_samples.event_id(lost), std::nullopt);
+  EXPECT_EQ(everywhere.event_id(lost), 2u);
+  for (std::size_t size = 0; size < 16; ++size) {
+    EXPECT_EQ(everywhere.event_id(std::span(sample).first(size)), std::nullopt);
+    EXPECT_EQ(everywhere.event_id(std::span(lost).first(size)), std::nullopt);
+  }
+}
+
+TEST(SampleLayoutExample, IsMadeOnceForAnEvent) {
+  SampleFormat format;
+  format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CGROUP;
+  const Result<SampleLayout> layout = SampleLayout::of(format);
+  if (!layout) std::cerr << describe(layout.error()) << '\n';
+
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->format(), format);
+}
+
+TEST(SampleExample, PrintsTheCgroupOfASample) {
+  SampleFormat format;
+  format.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CGROUP;
+  const SampleLayout layout = layout_of(format);
+  const Bytes encoded =
+      RecordEncoder(PERF_RECORD_SAMPLE).sample(format, test::full_sample(format)).record();
+  testing::internal::CaptureStdout();
+
+  const Sample sample = std::get<Sample>(*decode_record(layout, encoded));
+  if (sample.cgroup && sample.time) {
+    std::cout << sample.time->count() << " ns: cgroup " << *sample.cgroup << '\n';
+  }
+
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "123456789 ns: cgroup 77\n");
+}
+
+}  // namespace
+}  // namespace pex::perf::sample_layout_test

@@ -1,0 +1,655 @@
+#include "abi/sampling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi/record/branch_stack.h"
+#include "abi/record/read_format.h"
+#include "abi/record/sample_layout.h"
+#include "abi/sampling_table.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::perf {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const host::KernelVersion kToday{6, 19, 0};
+
+/// What every kernel has.
+SamplingRequest plain() {
+  SamplingRequest request;
+  request.event = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK};
+  request.period = 1000;
+  request.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+  return request;
+}
+
+SamplingRequest plain_with(const std::function<void(SamplingRequest&)>& change) {
+  SamplingRequest request = plain();
+  change(request);
+  return request;
+}
+
+EventAttr attr_of(const SamplingRequest& request) {
+  const Result<EventAttr> attr = to_attr(request);
+  EXPECT_TRUE(attr) << describe(attr.error());
+  return attr ? *attr : EventAttr{};
+}
+
+/// The bit-fields of <linux/perf_event.h>, which name their bits.
+perf_event_attr in_the_header(const EventAttr& attr) {
+  perf_event_attr header{};
+  std::memcpy(&header, &attr, std::min(sizeof header, sizeof attr));
+  return header;
+}
+
+TEST(SamplingTest, SamplesByPeriod) {
+  const perf_event_attr attr = in_the_header(attr_of(plain()));
+
+  EXPECT_EQ(attr.sample_period, 1000U);
+  EXPECT_EQ(attr.freq, 0U);
+}
+
+TEST(SamplingTest, SamplesByFrequency) {
+  const auto request = plain_with([](SamplingRequest& r) { r.period = 0, r.frequency = 99; });
+
+  const perf_event_attr attr = in_the_header(attr_of(request));
+
+  EXPECT_EQ(attr.sample_freq, 99U);
+  EXPECT_EQ(attr.freq, 1U);
+}
+
+TEST(SamplingTest, WakesUpByEvents) {
+  const auto request = plain_with([](SamplingRequest& r) { r.wakeup_events = 7; });
+
+  const perf_event_attr attr = in_the_header(attr_of(request));
+
+  EXPECT_EQ(attr.wakeup_events, 7U);
+  EXPECT_EQ(attr.watermark, 0U);
+}
+
+TEST(SamplingTest, WakesUpByBytes) {
+  const auto request = plain_with([](SamplingRequest& r) { r.wakeup_watermark = 4096; });
+
+  const perf_event_attr attr = in_the_header(attr_of(request));
+
+  EXPECT_EQ(attr.wakeup_watermark, 4096U);
+  EXPECT_EQ(attr.watermark, 1U);
+}
+
+TEST(SamplingTest, AsksForAnExactInstructionPointer) {
+  for (const Skid skid : {Skid::kArbitrary, Skid::kConstant, Skid::kZeroRequested, Skid::kZero}) {
+    const auto request = plain_with([&](SamplingRequest& r) { r.precise_ip = skid; });
+
+    EXPECT_EQ(in_the_header(attr_of(request)).precise_ip, static_cast<unsigned>(skid));
+  }
+}
+
+TEST(SamplingTest, HasTheTimesOfTheClockThatIsAskedFor) {
+  const auto request = plain_with([](SamplingRequest& r) { r.clockid = CLOCK_MONOTONIC_RAW; });
+
+  const perf_event_attr attr = in_the_header(attr_of(request));
+
+  EXPECT_EQ(attr.use_clockid, 1U);
+  EXPECT_EQ(attr.clockid, CLOCK_MONOTONIC_RAW);
+  EXPECT_EQ(in_the_header(attr_of(plain())).use_clockid, 0U);
+}
+
+TEST(SamplingTest, HasTheEvent) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.event = {.type = 4, .config = 1, .config1 = 2, .config2 = 3, .config3 = 5, .breakpoint = 6};
+  });
+
+  const EventAttr attr = attr_of(request);
+
+  EXPECT_EQ(attr.type, 4U);
+  EXPECT_EQ(attr.config, 1U);
+  EXPECT_EQ(attr.config1, 2U);
+  EXPECT_EQ(attr.config2, 3U);
+  EXPECT_EQ(attr.config3, 5U);
+  EXPECT_EQ(attr.bp_type, 6U);
+}
+
+TEST(SamplingTest, HasThePathOfAProbe) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.event = {.type = 8, .config1 = 1, .config2 = 0x40, .probe = "/usr/bin/true"};
+  });
+
+  const EventAttr attr = attr_of(request);
+
+  EXPECT_EQ(attr.config1, reinterpret_cast<std::uintptr_t>(request.event.probe.c_str()));
+  EXPECT_EQ(attr.config2, 0x40U);
+}
+
+TEST(SamplingTest, HasTheNumbersThatAreAskedFor) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |
+                     PERF_SAMPLE_STACK_USER | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_AUX;
+    r.read_format = PERF_FORMAT_ID;
+    r.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+    r.sample_regs_user = 3;
+    r.sample_stack_user = 8192;
+    r.sample_regs_intr = 5;
+    r.sample_max_stack = 17;
+    r.aux_watermark = 65536;
+    r.aux_sample_size = 512;
+  });
+
+  const perf_event_attr attr = in_the_header(attr_of(request));
+
+  EXPECT_EQ(attr.sample_type, request.sample_type);
+  EXPECT_EQ(attr.read_format, request.read_format);
+  EXPECT_EQ(attr.branch_sample_type, request.branch_sample_type);
+  EXPECT_EQ(attr.sample_regs_user, request.sample_regs_user);
+  EXPECT_EQ(attr.sample_stack_user, request.sample_stack_user);
+  EXPECT_EQ(attr.sample_regs_intr, request.sample_regs_intr);
+  EXPECT_EQ(attr.sample_max_stack, request.sample_max_stack);
+  EXPECT_EQ(attr.aux_watermark, request.aux_watermark);
+  EXPECT_EQ(attr.aux_sample_size, request.aux_sample_size);
+}
+
+TEST(SamplingTest, PausesAndResumesAnAuxArea) {
+  const auto started =
+      plain_with([](SamplingRequest& r) { r.aux_start_paused = true, r.aux_resume = true; });
+  const auto paused = plain_with([](SamplingRequest& r) { r.aux_pause = true; });
+
+  EXPECT_EQ(attr_of(started).aux_action,
+            aux_action(AuxAction::kStartPaused) | aux_action(AuxAction::kResume));
+  EXPECT_EQ(attr_of(paused).aux_action, aux_action(AuxAction::kPause));
+}
+
+/// A request in which only that flag, and what it needs, is set.
+SamplingRequest with_flag(const AttrFlagEntry& entry) {
+  SamplingRequest request = plain();
+  request.disabled = request.sample_id_all = false;
+  if (entry.member != nullptr) request.*entry.member = true;
+  if (entry.of_event != nullptr) request.event.*entry.of_event = true;
+  const bool is_inherited =
+      entry.flag == AttrFlag::kInheritThread || entry.flag == AttrFlag::kInheritStat;
+  if (is_inherited) request.inherit = true;
+  if (entry.flag == AttrFlag::kSigtrap) request.remove_on_exec = true;
+  if (entry.flag == AttrFlag::kBuildId) request.mmap2 = true;
+  if (entry.flag == AttrFlag::kMmap2 || entry.flag == AttrFlag::kBuildId) request.mmap = true;
+  if (entry.flag == AttrFlag::kCommExec) request.comm = true;
+  return request;
+}
+
+TEST(SamplingTest, SetsTheFlagsThatAreAskedFor) {
+  for (const AttrFlagEntry& entry : attr_flags()) {
+    if (entry.member == nullptr && entry.of_event == nullptr) continue;
+    const EventAttr without = attr_of(plain());
+    const EventAttr with = attr_of(with_flag(entry));
+
+    EXPECT_NE(with.flags & attr_flag(entry.flag), 0U) << entry.abi.name;
+    const bool is_default =
+        entry.flag == AttrFlag::kDisabled || entry.flag == AttrFlag::kSampleIdAll;
+    EXPECT_EQ((without.flags & attr_flag(entry.flag)) != 0, is_default) << entry.abi.name;
+  }
+}
+
+/// The names of the fields in <linux/perf_event.h>, as far as that of Linux 6.1 has them.
+TEST(SamplingTest, HasEachFlagWhereTheHeaderOfTheKernelHasIt) {
+  struct Row {
+    AttrFlag flag;
+    unsigned value;
+  };
+#define PEX_ROW(flag, field)                                   \
+  Row {                                                        \
+    AttrFlag::flag, [] {                                       \
+      EventAttr attr;                                          \
+      attr.flags = attr_flag(AttrFlag::flag);                  \
+      return static_cast<unsigned>(in_the_header(attr).field); \
+    }()                                                        \
+  }
+  const Row rows[] = {
+      PEX_ROW(kDisabled, disabled),
+      PEX_ROW(kInherit, inherit),
+      PEX_ROW(kPinned, pinned),
+      PEX_ROW(kExclusive, exclusive),
+      PEX_ROW(kExcludeUser, exclude_user),
+      PEX_ROW(kExcludeKernel, exclude_kernel),
+      PEX_ROW(kExcludeHv, exclude_hv),
+      PEX_ROW(kExcludeIdle, exclude_idle),
+      PEX_ROW(kMmap, mmap),
+      PEX_ROW(kComm, comm),
+      PEX_ROW(kFreq, freq),
+      PEX_ROW(kInheritStat, inherit_stat),
+      PEX_ROW(kEnableOnExec, enable_on_exec),
+      PEX_ROW(kTask, task),
+      PEX_ROW(kWatermark, watermark),
+      PEX_ROW(kMmapData, mmap_data),
+      PEX_ROW(kSampleIdAll, sample_id_all),
+      PEX_ROW(kExcludeHost, exclude_host),
+      PEX_ROW(kExcludeGuest, exclude_guest),
+      PEX_ROW(kExcludeCallchainKernel, exclude_callchain_kernel),
+      PEX_ROW(kExcludeCallchainUser, exclude_callchain_user),
+      PEX_ROW(kMmap2, mmap2),
+      PEX_ROW(kCommExec, comm_exec),
+      PEX_ROW(kUseClockid, use_clockid),
+      PEX_ROW(kContextSwitch, context_switch),
+      PEX_ROW(kWriteBackward, write_backward),
+      PEX_ROW(kNamespaces, namespaces),
+      PEX_ROW(kKsymbol, ksymbol),
+      PEX_ROW(kBpfEvent, bpf_event),
+      PEX_ROW(kAuxOutput, aux_output),
+      PEX_ROW(kCgroup, cgroup),
+      PEX_ROW(kTextPoke, text_poke),
+      PEX_ROW(kBuildId, build_id),
+      PEX_ROW(kInheritThread, inherit_thread),
+      PEX_ROW(kRemoveOnExec, remove_on_exec),
+      PEX_ROW(kSigtrap, sigtrap),
+  };
+#undef PEX_ROW
+
+  for (const Row& row : rows) EXPECT_EQ(row.value, 1U) << static_cast<unsigned>(row.flag);
+}
+
+TEST(SamplingTest, SetsAnotherSideBandFlagForCgroupsAndNamespacesThatAreAlone) {
+  const std::uint64_t other = attr_flag(AttrFlag::kCommExec);
+  for (const auto kind : {&SamplingRequest::cgroup, &SamplingRequest::namespaces}) {
+    const auto alone = plain_with([&](SamplingRequest& r) { r.*kind = true; });
+    const auto with_another = plain_with([&](SamplingRequest& r) { r.*kind = r.task = true; });
+
+    EXPECT_EQ(attr_of(alone).flags & other, other);
+    EXPECT_EQ(attr_of(with_another).flags & other, 0U);
+  }
+}
+
+TEST(SamplingTest, LeavesWakeUpsToTheKernelIfNoneAreAskedFor) {
+  const perf_event_attr attr = in_the_header(attr_of(plain()));
+
+  EXPECT_EQ(attr.wakeup_events, 0U);
+  EXPECT_EQ(attr.watermark, 0U);
+}
+
+TEST(SamplingTest, SendsNoMoreThanIsUsed) {
+  const auto size_of = [](const std::function<void(SamplingRequest&)>& change) {
+    return attr_of(plain_with(change)).size;
+  };
+
+  EXPECT_EQ(size_of([](SamplingRequest&) {}), 64U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) { r.event.config2 = 1; }), 72U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) { r.clockid = CLOCK_MONOTONIC; }), 96U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) { r.aux_watermark = 1; }), 112U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) { r.aux_pause = true; }), 120U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) {
+              r.remove_on_exec = r.sigtrap = true;
+              r.sig_data = 1;
+            }),
+            128U);
+  EXPECT_EQ(size_of([](SamplingRequest& r) { r.event.config3 = 1; }), 136U);
+}
+
+TEST(SamplingTest, HasTheFormatOfItsRecords) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.read_format = PERF_FORMAT_GROUP;
+    r.branch_sample_type = 3;
+    r.sample_regs_user = 4;
+    r.sample_regs_intr = 5;
+  });
+
+  const SampleFormat format = request.format();
+
+  EXPECT_EQ(format.sample_type, request.sample_type);
+  EXPECT_EQ(format.read_format, request.read_format);
+  EXPECT_EQ(format.branch_sample_type, 3U);
+  EXPECT_EQ(format.sample_regs_user, 4U);
+  EXPECT_EQ(format.sample_regs_intr, 5U);
+  EXPECT_TRUE(format.sample_id_all);
+}
+
+TEST(SamplingTest, RefusesSampleFieldsThatItCannotDecode) {
+  const auto unknown_field =
+      plain_with([](SamplingRequest& r) { r.sample_type = std::uint64_t{1} << 40; });
+  const auto unknown_word = plain_with([](SamplingRequest& r) { r.read_format = 1u << 20; });
+  const auto unknown_branch = plain_with([](SamplingRequest& r) {
+    r.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+    r.branch_sample_type = std::uint64_t{1} << 40;
+  });
+
+  for (const auto& request : {unknown_field, unknown_word, unknown_branch}) {
+    const Result<EventAttr> attr = to_attr(request);
+    ASSERT_FALSE(attr);
+    EXPECT_EQ(attr.error().code, EOPNOTSUPP);
+  }
+}
+
+struct Refusal {
+  const char* cause;
+  void (*change)(SamplingRequest& request);
+};
+/// In the order of the rules in sampling.cc.
+const Refusal kRefusals[] = {
+    {"a period and a frequency", [](SamplingRequest& r) { r.frequency = 99; }},
+    {"longer than", [](SamplingRequest& r) { r.period = std::uint64_t{1} << 63; }},
+    {"wakeup_events and wakeup_watermark",
+     [](SamplingRequest& r) { r.wakeup_events = r.wakeup_watermark = 1; }},
+    {"precise_ip", [](SamplingRequest& r) { r.precise_ip = static_cast<Skid>(4); }},
+    {"clock", [](SamplingRequest& r) { r.clockid = CLOCK_PROCESS_CPUTIME_ID; }},
+    {"PERF_SAMPLE_BRANCH_STACK", [](SamplingRequest& r) { r.branch_sample_type = 8; }},
+    {"PERF_SAMPLE_BRANCH_STACK",
+     [](SamplingRequest& r) {
+       r.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+       r.branch_sample_type = PERF_SAMPLE_BRANCH_USER;
+     }},
+    {"sample_regs_user", [](SamplingRequest& r) { r.sample_regs_user = 1; }},
+    {"sample_regs_user", [](SamplingRequest& r) { r.sample_type |= PERF_SAMPLE_REGS_USER; }},
+    {"sample_regs_intr", [](SamplingRequest& r) { r.sample_regs_intr = 1; }},
+    {"sample_stack_user need", [](SamplingRequest& r) { r.sample_stack_user = 8; }},
+    {"aux_sample_size", [](SamplingRequest& r) { r.aux_sample_size = 8; }},
+    {"multiple of 8",
+     [](SamplingRequest& r) {
+       r.sample_type |= PERF_SAMPLE_STACK_USER;
+       r.sample_stack_user = 100;
+     }},
+    {"multiple of 8",
+     [](SamplingRequest& r) {
+       r.sample_type |= PERF_SAMPLE_STACK_USER;
+       r.sample_stack_user = 65536;
+     }},
+    {"sample_max_stack", [](SamplingRequest& r) { r.sample_max_stack = 8; }},
+    {"of a thread",
+     [](SamplingRequest& r) {
+       r.sample_type = PERF_SAMPLE_READ;
+       r.inherit = true;
+     }},
+    {"inherit_thread", [](SamplingRequest& r) { r.inherit_thread = true; }},
+    {"inherit_stat", [](SamplingRequest& r) { r.inherit_stat = true; }},
+    {"remove and enable", [](SamplingRequest& r) { r.remove_on_exec = r.enable_on_exec = true; }},
+    {"handler", [](SamplingRequest& r) { r.sigtrap = true; }},
+    {"sig_data", [](SamplingRequest& r) { r.sig_data = 1; }},
+    {"while another event has mmap", [](SamplingRequest& r) { r.mmap2 = true; }},
+    {"build id", [](SamplingRequest& r) { r.mmap = r.build_id = true; }},
+    {"comm_exec", [](SamplingRequest& r) { r.comm_exec = true; }},
+    {"pause and resume", [](SamplingRequest& r) { r.aux_pause = r.aux_resume = true; }},
+};
+
+TEST(SamplingTest, RefusesWhatNoKernelAcceptsOrHeeds) {
+  for (const Refusal& refusal : kRefusals) {
+    const Result<EventAttr> attr = to_attr(plain_with(refusal.change));
+
+    ASSERT_FALSE(attr) << refusal.cause;
+    EXPECT_EQ(attr.error().code, EINVAL);
+    EXPECT_THAT(attr.error().cause, HasSubstr(refusal.cause));
+    EXPECT_FALSE(attr.error().remedy.empty());
+  }
+}
+
+TEST(SamplingTest, OpensNothingThatItRefuses) {
+  test::ScriptedKernel kernel;
+
+  const auto event =
+      open_sampling(kernel, plain_with([](SamplingRequest& r) { r.frequency = 1; }), {.pid = 0});
+
+  EXPECT_FALSE(event);
+  EXPECT_EQ(kernel.opened_events.opened(), 0U);
+}
+
+TEST(SamplingTest, OpensTheEventForItsTarget) {
+  test::ScriptedKernel kernel;
+  const EventTarget target{.pid = 12, .cpu = 3, .group_fd = 7, .flags = PERF_FLAG_FD_NO_GROUP};
+
+  const Result<OpenCounter> event = open_sampling(kernel, plain(), target);
+
+  ASSERT_TRUE(event);
+  EXPECT_TRUE(event->fd);
+  EXPECT_EQ(event->id, kernel.opened_events.at(0).id);
+  EXPECT_EQ(kernel.opened_events.at(0).attr, attr_of(plain()));
+  EXPECT_EQ(kernel.opened_events.at(0).target.pid, 12);
+  EXPECT_EQ(kernel.opened_events.at(0).target.cpu, 3);
+  EXPECT_EQ(kernel.opened_events.at(0).target.group_fd, 7);
+  EXPECT_EQ(kernel.opened_events.at(0).target.flags, PERF_FLAG_FD_NO_GROUP);
+}
+
+TEST(SamplingTest, SetsTheFilterOfATracepoint) {
+  test::ScriptedKernel kernel;
+  const auto request = plain_with([](SamplingRequest& r) { r.event.filter = "prev_prio < 100"; });
+
+  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
+
+  ASSERT_TRUE(event);
+  const auto controls = kernel.opened_events.controls();
+  ASSERT_EQ(controls.size(), 1U);
+  EXPECT_EQ(controls[0].operation, EventControl::kSetFilter);
+  EXPECT_STREQ(reinterpret_cast<const char*>(controls[0].argument), "prev_prio < 100");
+}
+
+TEST(SamplingTest, ReportsAFilterThatTheKernelCannotParse) {
+  test::ScriptedKernel kernel;
+  kernel.opened_events.refuse_control = [](const auto&) { return EINVAL; };
+  const auto request = plain_with([](SamplingRequest& r) { r.event.filter = "bogus"; });
+
+  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
+
+  ASSERT_FALSE(event);
+  EXPECT_THAT(event.error().cause, HasSubstr("filter"));
+}
+
+TEST(SamplingTest, ReportsAFilterThatTheKernelCannotParseWhateverElseIsAskedFor) {
+  test::ScriptedKernel kernel;
+  kernel.opened_events.refuse_control = [](const auto&) { return EINVAL; };
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.event.filter = "bogus";
+    r.period = 0;
+    r.frequency = 99;
+    r.clockid = CLOCK_REALTIME;
+  });
+
+  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
+
+  ASSERT_FALSE(event);
+  EXPECT_THAT(event.error().cause, HasSubstr("filter"));
+}
+
+/// Of a kernel whose perf_event_attr has `known` bytes.
+Error refusal_of_old_kernel(const SamplingRequest& request, std::uint32_t known) {
+  test::ScriptedKernel kernel;
+  kernel.opened_events.refuse_open = [&](EventAttr& attr, const EventTarget&) {
+    if (attr.size <= known) return 0;
+    attr.size = known;
+    return E2BIG;
+  };
+  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0}, {3, 10, 0});
+  return event ? Error{} : event.error();
+}
+
+TEST(SamplingTest, NamesTheFieldsThatTheKernelIsTooOldFor) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.remove_on_exec = r.sigtrap = true;
+    r.sig_data = 1;
+    r.aux_watermark = 1;
+    r.event.config2 = 7;
+  });
+
+  const Error error = refusal_of_old_kernel(request, 104);
+
+  EXPECT_EQ(error.code, E2BIG);
+  EXPECT_THAT(error.cause,
+              AllOf(HasSubstr("104 bytes"), HasSubstr("aux_watermark and sig_data need Linux 5.13"),
+                    Not(HasSubstr("config2"))));
+  EXPECT_THAT(error.remedy.text(), HasSubstr("leave out aux_watermark and sig_data"));
+}
+
+TEST(SamplingTest, NamesTheReleaseOfAFieldThatIsYoungerThanItsRoom) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.aux_pause = true;
+    r.remove_on_exec = r.sigtrap = true;
+    r.sig_data = 1;
+  });
+
+  const Error error = refusal_of_old_kernel(request, 112);
+
+  EXPECT_THAT(error.cause, HasSubstr("aux_action and sig_data need Linux 6.13"));
+  EXPECT_THAT(error.remedy.text(), HasSubstr("or use Linux 6.13"));
+}
+
+TEST(SamplingTest, NamesOneFieldOfAUnion) {
+  const auto request = plain_with([](SamplingRequest& r) { r.event.config2 = 7; });
+
+  EXPECT_THAT(refusal_of_old_kernel(request, 64).cause, HasSubstr("and bp_len needs Linux 2.6.33"));
+}
+
+/// Of a kernel that refuses everything with `code`.
+Error refusal(int code, const SamplingRequest& request, const EventTarget& target = {.pid = 0},
+              host::KernelVersion version = kToday) {
+  test::ScriptedKernel kernel;
+  kernel.opened_events.refuse_open = [=](EventAttr&, const EventTarget&) { return code; };
+  const Result<OpenCounter> event = open_sampling(kernel, request, target, version);
+  return event ? Error{} : event.error();
+}
+
+TEST(SamplingTest, NamesTheFlagsThatTheKernelIsTooOldFor) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.cgroup = true;
+    r.text_poke = true;
+    r.sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
+    r.comm = true;
+  });
+
+  const Error error = refusal(EINVAL, request, {.pid = 0}, {5, 4, 0});
+
+  EXPECT_THAT(error.cause,
+              HasSubstr("cgroup (5.7), text_poke (5.9) and PERF_SAMPLE_WEIGHT_STRUCT (5.12)"));
+  EXPECT_THAT(error.cause, Not(HasSubstr("comm")));
+  EXPECT_THAT(error.remedy.text(), HasSubstr("use Linux 5.12"));
+}
+
+std::vector<std::string_view> names_later_than(const host::KernelVersion& version,
+                                               const SamplingRequest& request) {
+  std::vector<std::string_view> names;
+  for (const AbiEntry& need : later_than(version, attr_of(request))) names.push_back(need.name);
+  return names;
+}
+
+TEST(SamplingTest, KnowsWhatAKernelDoesNotHave) {
+  const auto request = plain_with([](SamplingRequest& r) {
+    r.inherit = true;
+    r.sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK;
+    r.read_format = PERF_FORMAT_LOST;
+    r.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | kBranchCounters;
+    r.sample_max_stack = 4;
+    r.aux_pause = true;
+    r.defer_callchain = true;
+  });
+
+  EXPECT_THAT(names_later_than({6, 19, 0}, request), IsEmpty());
+  EXPECT_THAT(names_later_than({6, 18, 44}, request), ElementsAre("defer_callchain"));
+  EXPECT_THAT(names_later_than({6, 1, 0}, request),
+              ElementsAre("PERF_SAMPLE_BRANCH_COUNTERS", "PERF_SAMPLE_READ with inherit",
+                          "aux_pause", "defer_callchain"));
+  EXPECT_THAT(names_later_than({4, 7, 0}, request),
+              ElementsAre("sample_max_stack", "PERF_FORMAT_LOST", "PERF_SAMPLE_BRANCH_COUNTERS",
+                          "PERF_SAMPLE_READ with inherit", "aux_pause", "defer_callchain"));
+}
+
+struct Meaning {
+  int code;
+  const char* cause;
+  void (*change)(SamplingRequest& request);
+  EventTarget target = {.pid = 0};
+};
+const Meaning kMeanings[] = {
+    {EINVAL,
+     "gets the signal",
+     [](SamplingRequest& r) { r.sigtrap = r.remove_on_exec = true; },
+     {.cpu = 0}},
+    {EINVAL, "any CPU", [](SamplingRequest&) {}, {}},
+    {EINVAL, "perf_event_max_sample_rate",
+     [](SamplingRequest& r) { r.period = 0, r.frequency = 1'000'000; }},
+    {EINVAL, "clock", [](SamplingRequest& r) { r.clockid = CLOCK_REALTIME; }},
+    {EOVERFLOW, "perf_event_max_stack", [](SamplingRequest&) {}},
+    {EACCES, "PERF_RECORD_NAMESPACES", [](SamplingRequest& r) { r.namespaces = true; }},
+    {EACCES, "CAP_PERFMON", [](SamplingRequest&) {}, {.cpu = 0}},
+    {EACCES, "another user", [](SamplingRequest&) {}, {.pid = 12}},
+    {ESRCH, "no such process", [](SamplingRequest&) {}, {.pid = 12}},
+    {ENOENT,
+     "not attached to this cgroup",
+     [](SamplingRequest&) {},
+     {.pid = 5, .cpu = 0, .flags = PERF_FLAG_PID_CGROUP}},
+    {EBADF,
+     "is not a cgroup",
+     [](SamplingRequest&) {},
+     {.pid = 5, .cpu = 0, .flags = PERF_FLAG_PID_CGROUP}},
+    {ENOSYS, "user stacks",
+     [](SamplingRequest& r) {
+       r.sample_type |= PERF_SAMPLE_STACK_USER;
+       r.sample_stack_user = 8;
+     }},
+    {EOPNOTSUPP, "cannot interrupt", [](SamplingRequest&) {}},
+    {EMFILE, "no free descriptor", [](SamplingRequest&) {}},
+};
+
+TEST(SamplingTest, SaysWhatAnErrorMeans) {
+  for (const Meaning& meaning : kMeanings) {
+    const Error error = refusal(meaning.code, plain_with(meaning.change), meaning.target);
+
+    EXPECT_EQ(error.code, meaning.code);
+    EXPECT_THAT(error.cause, HasSubstr(meaning.cause));
+    EXPECT_FALSE(error.remedy.empty()) << meaning.cause;
+  }
+}
+
+TEST(SamplingTableTest, HasEachFieldOfTheStructure) {
+  std::size_t end = 0;
+  for (const AttrFieldEntry& field : attr_numbers()) {
+    EXPECT_EQ(field.offset, end) << field.abi.name << ": what is before it has no entry";
+    end = field.end();
+    const bool is_before_a_gap =
+        end == offsetof(EventAttr, flags) || end == offsetof(EventAttr, reserved_2);
+    if (is_before_a_gap) end += end == offsetof(EventAttr, flags) ? 8 : 2;
+  }
+  EXPECT_EQ(end, sizeof(EventAttr));
+}
+
+TEST(SamplingTableTest, HasEachFlagInItsOrder) {
+  unsigned next = 0;
+  for (const AttrFlagEntry& entry : attr_flags()) {
+    if (next == static_cast<unsigned>(AttrFlag::kPreciseIp)) next += kPreciseIpBits;
+    EXPECT_EQ(static_cast<unsigned>(entry.flag), next++) << entry.abi.name;
+  }
+  EXPECT_EQ(next, static_cast<unsigned>(AttrFlag::kDeferOutput) + 1);
+}
+
+TEST(SamplingExample, IsRight) {
+  test::ScriptedKernel kernel;
+
+  SamplingRequest request;
+  request.event = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES};
+  request.period = 1;
+  request.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  request.comm = true;
+  request.wakeup_watermark = 4096;
+  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
+
+  EXPECT_TRUE(event);
+}
+
+TEST(SamplingTableExample, IsRight) {
+  ::testing::internal::CaptureStdout();
+
+  for (const AttrFlagEntry& entry : attr_flags()) {
+    std::cout << entry.abi.name << ": since Linux " << entry.abi.since << '\n';
+  }
+
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+              HasSubstr("write_backward: since Linux 4.7\n"));
+}
+
+}  // namespace
+}  // namespace pex::perf

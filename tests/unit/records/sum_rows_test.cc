@@ -1,0 +1,72 @@
+#include "records/sum_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace pex::collect {
+namespace {
+
+using testing::ElementsAre;
+using Counts = std::vector<std::uint64_t>;
+
+TEST(SumRowsTest, AGroupThatIsAddedOrRemovedLeavesTheSumsOfOthers) {
+  SumRows sums;
+  sums.add_group(0, 2);
+  sums.add_group(2, 1);
+  sums.clear(1);
+  sums.add_time(1, 5);
+  sums.add_counts(1, 0, 4, Counts{10, 20});
+  sums.add_counts(1, 2, 3, Counts{30});
+
+  sums.add_group(1, 3);
+  sums.remove_group(0);
+
+  EXPECT_EQ(sums.enabled(1), 5U);
+  EXPECT_EQ(sums.running(1, 2), 3U);
+  EXPECT_THAT(sums.counts(1, 2), ElementsAre(30));
+  EXPECT_THAT(sums.counts(1, 1), ElementsAre(0, 0, 0));
+  EXPECT_FALSE(sums.has_group(0));
+}
+
+TEST(SumRowsTest, AGroupThatExistsGoesOnUnlessItHasAnotherNumberOfCounts) {
+  SumRows sums;
+  EXPECT_TRUE(sums.add_group(0, 1));
+  sums.clear(0);
+  sums.add_counts(0, 0, 1, Counts{7});
+
+  EXPECT_FALSE(sums.add_group(0, 1));
+  EXPECT_THAT(sums.counts(0, 0), ElementsAre(7));
+  EXPECT_TRUE(sums.add_group(0, 2));
+  EXPECT_THAT(sums.counts(0, 0), ElementsAre(0, 0));
+}
+
+TEST(SumRowsTest, IgnoresCountsOfAnotherNumberAndOfUnknownGroups) {
+  SumRows sums;
+  sums.add_group(0, 1);
+  sums.clear(0);
+
+  sums.add_counts(0, 0, 1, Counts{1, 2});
+  sums.add_counts(0, 5, 1, Counts{1});
+
+  EXPECT_EQ(sums.running(0, 0), 0U);
+  EXPECT_THAT(sums.counts(0, 0), ElementsAre(0));
+}
+
+TEST(SumRowsTest, StandsStillAtItsMaximum) {
+  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  SumRows sums;
+  sums.add_group(0, 1);
+  sums.clear(0);
+
+  sums.add_counts(0, 0, 1, Counts{kEnd - 1});
+  sums.add_counts(0, 0, 1, Counts{5});
+
+  EXPECT_THAT(sums.counts(0, 0), ElementsAre(kEnd));
+}
+
+}  // namespace
+}  // namespace pex::collect
