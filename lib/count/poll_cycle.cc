@@ -8,111 +8,9 @@
 namespace pex::collect {
 namespace {
 
-/// Pinned groups are opened first: they determine what remains of the PMU. All CPUs rotate at the
-/// same instants. With another order of opening on each CPU, multiplexed groups are on the PMU of
-/// some CPU at any instant, so that an activity of all CPUs at once is not missed by all of them.
-/// Groups of software events come last: between two cgroups Linux 6.1 switches the PMU whose events
-/// came first last, and accounts too little time_running to the events of the others. That does not
-/// affect software events, which always count.
-std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
-  std::vector<std::size_t> order;
-  std::vector<std::size_t> software;
-  std::map<std::string, std::vector<std::size_t>> multiplexed;  // on each PMU
-  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-    const GroupPlan& group = plan.groups[i];
-    if (group.is_multiplexed()) {
-      multiplexed[group.pmu].push_back(i);
-    } else {
-      (group.shares_pmu ? order : software).push_back(i);
-    }
-  }
-  for (auto& [pmu, groups] : multiplexed) {
-    const auto first = cpu % static_cast<std::ptrdiff_t>(groups.size());
-    std::rotate(groups.begin(), groups.begin() + first, groups.end());
-    order.insert(order.end(), groups.begin(), groups.end());
-  }
-  order.insert(order.end(), software.begin(), software.end());
-  return order;
-}
-
-bool is_multiplexed(const ScopePlan& plan) {
-  return std::any_of(plan.groups.begin(), plan.groups.end(),
-                     [](const GroupPlan& group) { return group.is_multiplexed(); });
-}
-
-/// The values of the auxiliary counters of `plan` that never lose the PMU. They precede it in its
-/// scope, so they have just been read.
-AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
-                   std::size_t target) {
-  AlwaysOn read;
-  if (plan.auxiliary.always_on) {
-    const TargetGroups& clock = groups[*plan.auxiliary.always_on];
-    if (clock.is_open(target) && clock.was_read(target)) {
-      read.clock = clock.measured_time(target);
-      read.clock_counted = std::chrono::nanoseconds{clock.kept_total(target, 0)};
-    }
-  }
-  if (const auto& at = plan.auxiliary.reference_always) {
-    const TargetGroups& reference = groups[at->group];
-    if (reference.is_open(target) && reference.was_read(target) &&
-        at->event < reference.open_events(target)) {
-      read.reference = {reference.kept_total(target, at->event), reference.measured_time(target)};
-    }
-  }
-  return read;
-}
-
 const std::shared_ptr<const cgroup::Cgroup> kWholeCpu;
 
 }  // namespace
-
-PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
-    : plan(&of), opening_order(collect::opening_order(of, cpu)) {
-  groups.reserve(of.groups.size());
-  for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu, targets);
-  keep_totals();
-}
-
-/// Of those that others are estimated by.
-void PollCycle::Scope::keep_totals() {
-  for (const GroupPlan& group : plan->groups) {
-    const AuxiliaryCounters& by = group.auxiliary;
-    if (by.always_on) groups[*by.always_on].keep_totals();
-    if (by.reference_always) groups[by.reference_always->group].keep_totals();
-  }
-}
-
-void PollCycle::Scope::resize(std::size_t to) {
-  for (TargetGroups& group : groups) group.resize(to);
-  if (may_starve) rotations.resize(to);
-  targets = to;
-}
-
-void PollCycle::Scope::forget(std::size_t target) {
-  for (TargetGroups& group : groups) group.forget(target);
-  if (may_starve) rotations[target] = {};
-}
-
-/// Manual rotation goes on: the time for which its groups were stopped is in none of their readings
-/// yet. Returns how many open groups were left behind, to be closed.
-std::size_t PollCycle::Scope::change(const ScopePlan& to, CounterSource& source, int cpu) {
-  std::size_t open = 0;
-  for (const TargetGroups& group : groups) open += group.count_open();
-  for (Rotation& rotation : rotations) rotation.follow(*plan, to);
-  rotations.resize(may_starve ? targets : 0);
-  follow_groups(*plan, to, groups, [&](const GroupPlan& group) {
-    return TargetGroups{group, source, cpu, targets};
-  });
-  plan = &to;
-  opening_order = collect::opening_order(to, cpu);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    groups[i].use(to.groups[i]);
-    kept += groups[i].count_open();
-  }
-  keep_totals();
-  return open - kept;
-}
 
 PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
                      std::shared_ptr<const CountingPlan> plan, int cpu)
@@ -171,7 +69,7 @@ bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) 
 }
 
 void PollCycle::pause_groups(std::chrono::nanoseconds now, PollReport& report) {
-  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (TargetGroups& group : scope->groups) {
       if (is_paused(group.plan(), now)) group.set_paused(true, report);
     }
@@ -179,7 +77,7 @@ void PollCycle::pause_groups(std::chrono::nanoseconds now, PollReport& report) {
 }
 
 void PollCycle::resume_groups(std::chrono::nanoseconds now, PollReport& report) {
-  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (TargetGroups& group : scope->groups) {
       if (!is_paused(group.plan(), now)) group.set_paused(false, report);
     }
@@ -211,33 +109,34 @@ PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& 
 }
 
 void PollCycle::close_and_open(const EventModels& models, Outcome& outcome) {
-  each_target([&](Scope& scope, std::size_t target) {
+  each_target([&](ScopeGroups& scope, std::size_t target) {
     close_gone(scope, target, models, outcome.report);  // with their last reading
   });
   account_cpu_offline(outcome.report);
   is_reconciled_ = true;
-  each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, models, outcome); });
+  each_target(
+      [&](ScopeGroups& scope, std::size_t target) { open_new(scope, target, models, outcome); });
 }
 
 /// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
 template <typename Step>
 void PollCycle::each_target(Step step) {
-  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (std::size_t target = 0; target < scope->targets; ++target) step(*scope, target);
   }
 }
 
 /// The cgroup of a target; null for the CPU itself, and once the cgroup is gone.
-const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const Scope& scope,
+const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const ScopeGroups& scope,
                                                               std::size_t target) const {
   return is_of_cpu(scope) ? kWholeCpu : targets_->cgroups[target].cgroup;
 }
 
-bool PollCycle::is_uncounted(const Scope& scope, std::size_t target) const {
+bool PollCycle::is_uncounted(const ScopeGroups& scope, std::size_t target) const {
   return !is_of_cpu(scope) && !targets_->cgroups[target].is_counted();
 }
 
-void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& models,
+void PollCycle::collect(ScopeGroups& scope, std::size_t target, const EventModels& models,
                         PollReport& report) {
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     if (!scope.groups[index].is_open(target)) continue;
@@ -250,8 +149,8 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
 }
 
 /// read -> estimate -> hand over. The failure of one group does not affect the others.
-void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
-                              const EventModels& models, PollReport& report) {
+void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_t index,
+                              Reading which, const EventModels& models, PollReport& report) {
   using State = GroupCounters::State;
   TargetGroups& group = scope.groups[index];
   const bool is_last = which == Reading::kLast;
@@ -267,7 +166,7 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
                               group.subject(target, cpu_));
   }
   if (*state == State::kUnchanged) return group.mark_unchanged(target);
-  AlwaysOn read = always_on(group.plan(), scope.groups, target);
+  AlwaysOn read = scope.always_on(group.plan(), target);
   if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on && online_) {
     read.clock = begun - offline_for_.value_or(std::chrono::nanoseconds{});  // its time goes on
   }
@@ -281,16 +180,15 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
     const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
     if (standstill) return open_again(group, *standstill, report);
   }
-  const TargetGroups::Learning learning{(models.*scope.models)[index],
-                                        (update_.*scope.update)[index],
-                                        std::span(increments_).first(group.plan().estimated()),
-                                        update_.kernel_mistimes, update_.has_learned};
+  const Estimation::Learning learning{(models.*scope.models)[index], (update_.*scope.update)[index],
+                                      std::span(increments_).first(group.plan().estimated()),
+                                      update_.kernel_mistimes, update_.has_learned};
   group.add(target, interval_, read, learning, report);
 }
 
 /// As another group is opened, or this one closed. Open events are those of the poll's own
 /// readings.
-void PollCycle::collect_in_addition(Scope& scope, std::size_t target, std::size_t index,
+void PollCycle::collect_in_addition(ScopeGroups& scope, std::size_t target, std::size_t index,
                                     Reading which, const EventModels& models, PollReport& report) {
   PollReport of_group;
   collect_group(scope, target, index, which, models, of_group);
@@ -335,7 +233,7 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
 }
 
 void PollCycle::clear_increments() {
-  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (TargetGroups& group : scope->groups) group.clear_increments();
   }
 }
@@ -349,7 +247,7 @@ void PollCycle::detect_cpu_offline(PollReport& report) {
 /// Any cgroup may have run until the CPU went, and since it is back.
 void PollCycle::account_cpu_offline(PollReport& report) {
   if (!offline_for_) return;
-  each_target([&](Scope& scope, std::size_t target) {
+  each_target([&](ScopeGroups& scope, std::size_t target) {
     for (TargetGroups& group : scope.groups) {
       if (!group.is_wanted(target)) continue;
       is_of_cpu(scope) ? group.add_unmeasured(target, *offline_for_)
@@ -424,7 +322,7 @@ bool PollCycle::is_counted_here(const GroupPlan& group) const {
   return online_ && targets_->cpus->counts_on(group.pmu, cpu_, group.left_out_cpus);
 }
 
-void PollCycle::find_wanted(Scope& scope) {
+void PollCycle::find_wanted(ScopeGroups& scope) {
   for (TargetGroups& group : scope.groups) {
     const bool is_here = is_counted_here(group.plan());
     for (std::size_t target = 0; target < scope.targets; ++target) {
@@ -434,7 +332,7 @@ void PollCycle::find_wanted(Scope& scope) {
 }
 
 /// A removed cgroup can still be read through its open counters, so its last events are not lost.
-void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& models,
+void PollCycle::close_gone(ScopeGroups& scope, std::size_t target, const EventModels& models,
                            PollReport& report) {
   const cgroup::Cgroup* const now = place(scope, target).get();
   const auto goes = [&](const TargetGroups& group) {
@@ -451,7 +349,7 @@ void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& 
   }
 }
 
-void PollCycle::open_new(Scope& scope, std::size_t target, const EventModels& models,
+void PollCycle::open_new(ScopeGroups& scope, std::size_t target, const EventModels& models,
                          Outcome& outcome) {
   if (is_uncounted(scope, target)) return;  // if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
@@ -476,7 +374,7 @@ void PollCycle::open_new(Scope& scope, std::size_t target, const EventModels& mo
 
 /// As always_on() has it at each reading. It is read now, as the group was not there before, and
 /// may be stopped or without its place on the PMU when it is first read.
-std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope,
+std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(ScopeGroups& scope,
                                                                     const GroupPlan& plan,
                                                                     std::size_t target,
                                                                     const EventModels& models,
@@ -487,7 +385,7 @@ std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(Scope& scope
   if (clock.is_open(target)) {
     collect_in_addition(scope, target, *always_on, Reading::kForAnother, models, report);
   }
-  return clock.measured_time(target);
+  return clock.kept().time(target);
 }
 
 }  // namespace pex::collect

@@ -10,8 +10,8 @@
 
 #include "count/counter_source.h"
 #include "count/learning.h"
-#include "count/rotation.h"
 #include "count/row_set.h"
+#include "count/scope_groups.h"
 #include "count/target_groups.h"
 #include "targets/counting_plan.h"
 #include "targets/poll_report.h"
@@ -90,27 +90,10 @@ class PollCycle {
 
  private:
   enum class Reading { kOfPoll, kForAnother, kLast };
-  /// One scope on this CPU: all targets of each of its groups.
-  struct Scope {
-    const ScopePlan* plan;
-    PerEvent<estimate::EventModel> EventModels::*models = nullptr;
-    PerEvent<estimate::ModelUpdate> ModelUpdates::*update = nullptr;
-    std::vector<std::size_t> opening_order;
-    std::vector<TargetGroups> groups;
-    std::size_t targets = 0;
-    bool may_starve = false;          ///< the kernel's rotation may starve a group for ever
-    std::vector<Rotation> rotations;  ///< of each target; only then
-
-    Scope(const ScopePlan& of, CounterSource& source, int cpu);
-    void keep_totals();
-    void resize(std::size_t to);
-    void forget(std::size_t target);
-    std::size_t change(const ScopePlan& to, CounterSource& source, int cpu);
-  };
-
-  bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }
-  const std::shared_ptr<const cgroup::Cgroup>& place(const Scope& scope, std::size_t target) const;
-  bool is_uncounted(const Scope& scope, std::size_t target) const;
+  bool is_of_cpu(const ScopeGroups& scope) const { return &scope == &cpu_scope_; }
+  const std::shared_ptr<const cgroup::Cgroup>& place(const ScopeGroups& scope,
+                                                     std::size_t target) const;
+  bool is_uncounted(const ScopeGroups& scope, std::size_t target) const;
   void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
   void note_unopened(std::size_t target, const CgroupTarget& before, PollFeedback& feedback);
   void note_missed(std::size_t target, PollFeedback& feedback);
@@ -121,20 +104,24 @@ class PollCycle {
   void resume_groups(std::chrono::nanoseconds now, PollReport& report);
   void find_due();
   bool is_counted_here(const GroupPlan& group) const;
-  void find_wanted(Scope& scope);
+  void find_wanted(ScopeGroups& scope);
   void close_and_open(const EventModels& models, Outcome& outcome);
   void detect_cpu_offline(PollReport& report);
   void account_cpu_offline(PollReport& report);
-  void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
-  void open_new(Scope& scope, std::size_t target, const EventModels& models, Outcome& outcome);
-  std::optional<std::chrono::nanoseconds> read_time_on_cpu(Scope& scope, const GroupPlan& plan,
+  void close_gone(ScopeGroups& scope, std::size_t target, const EventModels& models,
+                  PollReport& report);
+  void open_new(ScopeGroups& scope, std::size_t target, const EventModels& models,
+                Outcome& outcome);
+  std::optional<std::chrono::nanoseconds> read_time_on_cpu(ScopeGroups& scope,
+                                                           const GroupPlan& plan,
                                                            std::size_t target,
                                                            const EventModels& models,
                                                            PollReport& report);
-  void collect(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
-  void collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
+  void collect(ScopeGroups& scope, std::size_t target, const EventModels& models,
+               PollReport& report);
+  void collect_group(ScopeGroups& scope, std::size_t target, std::size_t index, Reading which,
                      const EventModels& models, PollReport& report);
-  void collect_in_addition(Scope& scope, std::size_t target, std::size_t index, Reading which,
+  void collect_in_addition(ScopeGroups& scope, std::size_t target, std::size_t index, Reading which,
                            const EventModels& models, PollReport& report);
   void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
   void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
@@ -142,8 +129,8 @@ class PollCycle {
   std::unique_ptr<CounterSource> source_;  ///< first, as groups use it in their destructors
   std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
-  Scope cpu_scope_;
-  Scope cgroup_scope_;
+  ScopeGroups cpu_scope_;
+  ScopeGroups cgroup_scope_;
   std::shared_ptr<const TargetSet> targets_;
   std::shared_ptr<const CountingPlan> polled_plan_;
   std::shared_ptr<const TargetSet> polled_targets_;

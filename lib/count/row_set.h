@@ -8,6 +8,13 @@
 
 namespace pex::collect {
 
+/// Resizes an array of targets, and gives the memory of a burst of cgroups back.
+template <typename T, typename... Blank>
+void fit(std::vector<T>& values, std::size_t size, const Blank&... blank) {
+  values.resize(size, blank...);
+  if (values.capacity() / 4 > size) values.shrink_to_fit();
+}
+
 /// A set of targets, by their slots: a bit for each. All targets of a large machine are a few
 /// hundred bytes, so what is done with a whole set takes next to no time.
 class RowSet {

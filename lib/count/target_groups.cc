@@ -1,8 +1,9 @@
 #include "count/target_groups.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "targets/budget.h"
@@ -25,45 +26,7 @@ Error off_pmu(const std::string& group, int cpu) {
       "pin fewer events, or stop other programs that use the counters"};
 }
 
-/// Resizes it, and gives the memory of a burst of cgroups back.
-template <typename T, typename... Blank>
-void fit(std::vector<T>& values, std::size_t size, const Blank&... blank) {
-  values.resize(size, blank...);
-  if (values.capacity() / 4 > size) values.shrink_to_fit();
-}
-
-/// A group that never shares the PMU needs no history.
-estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
-  return estimate::GroupEstimator{plan.estimated(), plan.mux_interval, plan.shares_pmu};
-}
-
 }  // namespace
-
-estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan& plan,
-                               const AlwaysOn& always_on) {
-  const auto is_counted = [&](std::optional<std::size_t> member) {
-    return member && *member < since.counts.size() && !since.unreadable.test(*member);
-  };
-  estimate::Interval interval;
-  interval.enabled = since.enabled;
-  interval.running = since.running;
-  interval.counts = std::span(since.counts).first(plan.estimated());
-  interval.fell = since.time_fell;
-  for (std::size_t event = 0; event < plan.estimated() && since.fell.any(); ++event) {
-    interval.fell = interval.fell || since.fell.test(event);
-  }
-  const std::optional<std::size_t> clock = plan.auxiliary.clock;
-  if (is_counted(clock) && !since.fell.test(*clock)) {
-    interval.clock = nanoseconds{since.counts[*clock]};
-  }
-  if (always_on.clock) interval.clock_always = {always_on.clock_counted, *always_on.clock};
-  const std::optional<std::size_t> reference = plan.auxiliary.reference;
-  if (is_counted(reference) && always_on.reference) {
-    interval.reference = {since.counts[*reference], always_on.reference->total,
-                          always_on.reference->enabled, since.fell.test(*reference)};
-  }
-  return interval;
-}
 
 TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
                            std::size_t targets)
@@ -71,42 +34,23 @@ TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu
       source_(&source),
       counters_(source.counters_of(plan)),
       cpu_(cpu),
-      increments_(plan.estimated()) {
+      estimation_(plan) {
   resize(targets);
 }
 
 void TargetGroups::resize(std::size_t targets) {
   fit(slots_, targets);
-  for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->resize(targets);
-  if (keeps_totals_) keep_totals();
+  changed_.resize(targets);
+  estimation_.resize(targets);
   if (!advanced_at_.empty()) advanced_at_.resize(targets);
-  if (can_lose_pmu()) {
-    fit(shared_, targets);
-    fit(estimators_, targets, blank_estimator(*plan_));
-  }
-  if (!inexact_.empty()) fit(inexact_, targets);
 }
 
 void TargetGroups::forget(std::size_t target) {
   if (is_open(target)) counters_->close(target);
   slots_[target] = {};
-  for (RowSet* set : {&wanted_, &lacking_, &changed_}) set->remove(target);
-  if (keeps_totals_) {
-    std::fill_n(kept_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
-    kept_times_[target] = {};
-  }
+  changed_.remove(target);
+  estimation_.forget(target);
   if (!advanced_at_.empty()) advanced_at_[target] = {};
-  if (can_lose_pmu()) {
-    shared_[target] = {};
-    estimators_[target] = blank_estimator(*plan_);
-  }
-  if (!inexact_.empty()) inexact_[target].reset();
-}
-
-void TargetGroups::keep_totals() {
-  keeps_totals_ = true;
-  kept_counts_.resize(slots_.size() * plan_->estimated());
-  kept_times_.resize(slots_.size());
 }
 
 std::size_t TargetGroups::count_open() const {
@@ -130,18 +74,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
       report_refusal(refused, cgroup.get(), report);  // else the CPU or the cgroup may be
                                                       // gone
   }
-  if (!opened) {
-    const perf::OpenFailure& failure = opened.error();
-    if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
-    if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
-    report_refusal(failure, cgroup.get(), report);
-    const unsigned polls_of_rest =
-        std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxPollsOfRest);
-    slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
-    if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
-    changed_.add(target);
-    return failure.error.code;
-  }
+  if (!opened) return note_refusal(target, opened.error(), cgroup.get(), report);
   slot.open_events = static_cast<std::uint8_t>(opened->events);
   slot.is_shared = opened->are_shared;
   slot.cgroup = cgroup;
@@ -151,22 +84,29 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   return 0;
 }
 
-/// The history is kept.
+int TargetGroups::note_refusal(std::size_t target, const perf::OpenFailure& failure,
+                               const cgroup::Cgroup* cgroup, PollReport& report) {
+  if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
+  if (cgroup != nullptr && !cgroup::still_exists(*cgroup)) return 0;
+  report_refusal(failure, cgroup, report);
+  Slot& slot = slots_[target];
+  const unsigned polls_of_rest =
+      std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxPollsOfRest);
+  slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
+  if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
+  changed_.add(target);
+  return failure.error.code;
+}
+
 void TargetGroups::restart(std::size_t target) {
   Slot& slot = slots_[target];
   changed_.add(target);
-  slot.was_read = slot.read_failed = slot.has_missed = false;
+  slot.was_read = slot.read_failed = slot.has_missed = slot.is_stopped = false;
   slot.failures = 0;
-  if (can_lose_pmu()) {
-    Shared& shared = shared_[target];
-    const Shared before = std::exchange(shared, {});
-    shared.is_rotated = before.is_rotated;
-    shared.had_the_pmu = before.had_the_pmu;
-  }
-  if (slot.cgroup == nullptr) {
-    advanced_at_.resize(slots_.size());
-    advanced_at_[target] = source_->now();
-  }
+  estimation_.begin(target);
+  if (slot.cgroup != nullptr) return;
+  advanced_at_.resize(slots_.size());
+  advanced_at_[target] = source_->now();
 }
 
 void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
@@ -179,13 +119,9 @@ void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup
 
 void TargetGroups::close(std::size_t target, PollReport& report) {
   Slot& slot = slots_[target];
-  if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
-    const nanoseconds open = estimator->discard_open();
-    if (open.count() > 0) add_times(target, {.unmeasured = open});
-  }
-  changed_.add(target);
-  slot.was_on_pmu = false;
+  estimation_.end(target);
   counters_->close(target);
+  changed_.add(target);
   slot.open_events = 0;
   slot.cgroup.reset();
   ++report.groups_closed;
@@ -202,18 +138,12 @@ PollReport::Subject TargetGroups::subject(std::size_t target, int cpu) const {
 
 /// While the kernel answers for one target, the memory of those after it is loaded: between two
 /// polls all of it has left the caches.
-void TargetGroups::prefetch_after(std::size_t target) const {
-  constexpr std::size_t kAhead = 2;
-  const std::size_t next = target + kAhead;
-  if (next >= slots_.size()) return;
-  __builtin_prefetch(&slots_[next], 1);
-  if (!can_lose_pmu()) return;
-  __builtin_prefetch(&shared_[next], 1);
-  __builtin_prefetch(&estimators_[next], 1);
-}
-
 Result<GroupCounters::State> TargetGroups::read(std::size_t target, perf::GroupInterval& since) {
-  prefetch_after(target);
+  constexpr std::size_t kAhead = 2;
+  if (target + kAhead < slots_.size()) {
+    __builtin_prefetch(&slots_[target + kAhead], 1);
+    estimation_.prefetch(target + kAhead);
+  }
   Slot& slot = slots_[target];
   Result<GroupCounters::State> state = counters_->read(target, since);
   if (slot.read_failed == static_cast<bool>(state)) changed_.add(target);
@@ -232,7 +162,7 @@ Result<GroupCounters::State> TargetGroups::read_last(std::size_t target,
   Slot& slot = slots_[target];
   Result<GroupCounters::State> state = read(target, since);
   if (!state || slot.was_read) return state;
-  if (can_lose_pmu()) shared_[target].wanted.detect_loss();
+  estimation_.detect_loss(target);
   state = counters_->read_off_pmu(target, since);
   slot.was_read = state && *state == GroupCounters::State::kCounting;
   if (!slot.was_read) return GroupCounters::State::kOffPmu;
@@ -246,85 +176,13 @@ void TargetGroups::complete(perf::GroupInterval& since) const {
 }
 
 void TargetGroups::add(std::size_t target, const perf::GroupInterval& since,
-                       const AlwaysOn& always_on, const Learning& learning, PollReport& report) {
-  if (plan_->mode.pinned) {
-    add_unmeasured(target, shared_[target].wanted.regained(since.enabled, always_on.clock));
-  }
-  const bool is_exact = find_estimator(target) == nullptr && since.running == since.enabled &&
-                        !since.time_fell && since.fell.none();
-  if (is_exact) return add_exactly(target, since);
-  estimate(target, since, always_on, learning, report);
-}
-
-/// Of a group that never loses the PMU, without an estimator.
-void TargetGroups::add_exactly(std::size_t target, const perf::GroupInterval& since) {
-  Slot& slot = slots_[target];
-  if (!slot.measured) changed_.add(target);
-  slot.measured = true;
-  const std::span counts = std::span(since.counts).first(plan_->estimated());
-  const bool is_enabled = since.enabled.count() > 0;
-  const bool has_counts =
-      is_enabled || std::any_of(counts.begin(), counts.end(), [](auto count) { return count > 0; });
-  if (has_counts) increments_.add_exact(target, since.enabled, counts);
-  if (is_enabled) slot.wanted = slot.counted = true;  // note_wanted() notes the change
-  for (std::size_t event = 0; keeps_totals_ && event < counts.size(); ++event) {
-    kept_counts_[target * counts.size() + event] += counts[event];
-  }
-  if (keeps_totals_) kept_times_[target] += since.enabled;
-  note_counted(target);
-  note_wanted(target, since.enabled, is_enabled);
-  slot.was_wanted = is_enabled;
-}
-
-estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) {
-  if (can_lose_pmu()) return &estimators_[target];
-  return inexact_.empty() ? nullptr : inexact_[target].get();
-}
-
-/// That of a group that cannot lose the PMU is created when it is needed.
-estimate::GroupEstimator& TargetGroups::estimator(std::size_t target) {
-  if (estimate::GroupEstimator* const made = find_estimator(target)) return *made;
-  inexact_.resize(slots_.size());
-  inexact_[target] = std::make_unique<estimate::GroupEstimator>(blank_estimator(*plan_));
-  return *inexact_[target];
-}
-
-void TargetGroups::estimate(std::size_t target, const perf::GroupInterval& since,
-                            const AlwaysOn& always_on, const Learning& learning,
-                            PollReport& report) {
-  Slot& slot = slots_[target];
-  Shared* const shared = can_lose_pmu() ? &shared_[target] : nullptr;
-  estimate::Interval interval = interval_of(since, *plan_, always_on);
-  if (shared != nullptr) {
-    interval.enabled =
-        shared->wanted.advance(since.enabled, always_on.clock, shared->is_rotated || is_paused_);
-    interval.is_stopped = shared->is_stopped && !is_paused_;
-  }
-  interval.kernel_mistimes = learning.kernel_mistimes;
-  learning.has_learned = true;
-  const estimate::GroupIncrement increment =
-      estimator(target).advance(interval, learning.models, learning.increments, learning.updates);
-  increments_.add(target, increment, learning.increments);
-  slot.measured = true;
-  slot.wanted = slot.wanted || increment.enabled.count() > 0;
-  slot.counted = slot.counted ||
-                 (increment.running.count() > 0 && increment.coverage != estimate::Coverage::kNone);
-  for (std::size_t event = 0; keeps_totals_ && event < plan_->estimated(); ++event) {
-    kept_counts_[target * plan_->estimated() + event] +=
-        learning.increments[event].observed + learning.increments[event].extrapolated;
-  }
-  if (keeps_totals_) kept_times_[target] += increment.enabled - increment.unmeasured;
-  changed_.add(target);
-  note_counted(target);
-  if (shared != nullptr && plan_->is_multiplexed() && !is_paused_) {
-    detect_starving(*shared, increment);
-  }
-  if (!interval.is_stopped) note_wanted(target, increment.enabled, increment.running.count() > 0);
-  slot.was_wanted = increment.enabled.count() > 0;
-  if (increment.anomaly) report_anomaly(target, report);
-  if (!increment.mistimed) return;
-  learning.kernel_mistimes = true;
-  ++report.of_group(plan_->name).mistimed;
+                       const AlwaysOn& always_on, const Estimation::Learning& learning,
+                       PollReport& report) {
+  const Slot& slot = slots_[target];
+  const Estimation::Faults faults = estimation_.add(
+      target, since, always_on, {slot.is_rotated, slot.is_stopped, is_paused_}, learning);
+  if (faults.anomaly) report_anomaly(target, report);
+  if (faults.mistimed) ++report.of_group(plan_->name).mistimed;
 }
 
 void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const {
@@ -337,49 +195,18 @@ void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const 
       subject(target));
 }
 
-void TargetGroups::mark_unchanged(std::size_t target) {
-  Slot& slot = slots_[target];
-  if (!slot.measured) changed_.add(target);
-  slot.measured = true;
-  note_wanted(target, nanoseconds{0}, false);
-  slot.was_wanted = false;
-}
-
 /// The kernel still holds the counts from before the place was lost, and returns them once there is
 /// a place again. So the poll in which it was lost is accounted only then.
 void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_on,
                                     PollReport& report) {
   // Back as soon as there is room; refused: no change.
   if (!is_paused_) (void)counters_->set_enabled(target, true);
-  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
-  slots_[target].wanted = true;
-  changed_.add(target);
+  estimation_.add_loss(target, always_on.clock);
   if (is_paused_) return;  // nobody asks for its place
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others continue without it
   ++report.now.groups_off_pmu;
   report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu_), subject(target, cpu_));
-}
-
-void TargetGroups::lost_its_counts(std::size_t target, const AlwaysOn& always_on) {
-  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.closed(always_on.clock));
-}
-
-void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds> wanted) {
-  if (!wanted) return;
-  note_wanted(target, *wanted, false);
-  slots_[target].wanted = true;
-  changed_.add(target);
-  add_lost(target, *wanted);
-}
-
-void TargetGroups::add_lost(std::size_t target, nanoseconds time) {
-  if (time.count() > 0) add_times(target, {.enabled = time, .unmeasured = time});
-}
-
-void TargetGroups::add_times(std::size_t target, const GroupTimes& times) {
-  increments_.add_times(target, times);
-  if (keeps_totals_) kept_times_[target] += times.enabled - times.unmeasured;
 }
 
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
@@ -399,95 +226,46 @@ void TargetGroups::set_wanted(std::size_t target, bool wanted) {
   if (slot.is_wanted == wanted) return;
   slot.is_wanted = wanted;
   changed_.add(target);
-  const unsigned next = polls_ + 1;
+  const unsigned next = estimation_.polls() + 1;
   if (wanted && slot.first_wanted == 0) slot.first_wanted = next;
   if (!wanted && slot.first_wanted == next) slot.first_wanted = 0;  // not up to the end of a poll
 }
 
-void TargetGroups::note_wanted(std::size_t target, nanoseconds wanted, bool had_the_pmu) {
-  Slot& slot = slots_[target];
-  if (slot.was_on_pmu != had_the_pmu) changed_.add(target);
-  if (slot.wanted_in_poll.count() == 0 && has_long_rested(slot)) slot.without_pmu = {};
-  slot.wanted_in_poll = saturating_sum(slot.wanted_in_poll, wanted);
-  if (slot.wanted_in_poll.count() > 0) wanted_.add(target);
-  slot.was_on_pmu = had_the_pmu;
-  slot.without_pmu = had_the_pmu ? nanoseconds{0} : saturating_sum(slot.without_pmu, wanted);
-}
-
-void TargetGroups::note_counted(std::size_t target) {
-  Slot& slot = slots_[target];
-  if (slot.first_counted == 0 && slot.counted) slot.first_counted = polls_ + 1;
-}
-
-/// As of the end of the last poll: it was last enabled so long ago that what it lacked then does
-/// not matter any more.
-bool TargetGroups::has_long_rested(const Slot& slot) const {
-  return ended_at_ - slot.last_wanted > estimate::kMaxImputed;
-}
-
-bool TargetGroups::lacks_the_pmu(const Slot& slot) const {
-  return slot.without_pmu > estimate::kMaxImputed && !has_long_rested(slot);
-}
-
 void TargetGroups::end_poll(nanoseconds now) {
-  ++polls_;
-  ended_at_ = now;
-  wanted_.for_each([&](std::size_t target) {
-    slots_[target].wanted_in_poll = {};
-    slots_[target].last_wanted = now;
-    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
-  });
-  wanted_.clear();
-  changed_.add_all(lacking_);  // the last time it is one that no longer lacks it
-  changed_.for_each([&](std::size_t target) { report_state(target); });
+  estimation_.end_poll(now, changed_);
+  changed_.for_each([this](std::size_t target) { report_state(target); });
   changed_.clear();
-  if (lacking_.size() == 0) return;
-  const RowSet lacked = lacking_;
-  lacking_.clear();
-  lacked.for_each([&](std::size_t target) {
-    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
-  });
 }
 
 void TargetGroups::report_state(std::size_t target) {
   const GroupState now = state(target);
   const GroupState before = std::exchange(slots_[target].reported, now);
-  if (now != before) increments_.change_state(target, before, now);
+  if (now != before) estimation_.increments().change_state(target, before, now);
 }
 
 GroupState TargetGroups::state(std::size_t target) const {
   const Slot& slot = slots_[target];
+  const Estimation::Known& known = estimation_.known(target);
   const bool open = is_open(target);
   return {.is_wanted = slot.is_wanted,
           .is_open = open,
           .has_failed = has_failed(target),
           .is_unreadable = open && slot.read_failed,
-          .measured = slot.measured,
-          .counted = slot.counted,
-          .wanted = slot.wanted,
-          .was_on_pmu = slot.was_on_pmu,
-          .lacks_the_pmu = lacks_the_pmu(slot)};
-}
-
-void TargetGroups::detect_starving(Shared& shared, const estimate::GroupIncrement& increment) {
-  if (increment.enabled.count() == 0) return;
-  const double share = static_cast<double>(increment.running.count()) /
-                       static_cast<double>(increment.enabled.count());
-  constexpr double kNextToNothing = 0.01;
-  constexpr double kNearlyAll = 0.9;
-  shared.starved_polls = share < kNextToNothing ? shared.starved_polls + 1 : 0;
-  shared.had_the_pmu = share > kNearlyAll;
+          .measured = known.measured,
+          .counted = known.counted,
+          .wanted = known.wanted,
+          .was_on_pmu = known.was_on_pmu,
+          .lacks_the_pmu = estimation_.lacks_the_pmu(target)};
 }
 
 void TargetGroups::stop(std::size_t target) {
-  bool& is_stopped = shared_[target].is_stopped;
-  if (!is_stopped) is_stopped = static_cast<bool>(counters_->set_enabled(target, false));
+  Slot& slot = slots_[target];
+  if (!slot.is_stopped) slot.is_stopped = static_cast<bool>(counters_->set_enabled(target, false));
 }
 
 void TargetGroups::start(std::size_t target) {
-  if (!can_lose_pmu()) return;  // never stopped
-  bool& is_stopped = shared_[target].is_stopped;
-  if (is_stopped) is_stopped = !is_paused_ && !counters_->set_enabled(target, true);
+  Slot& slot = slots_[target];
+  if (slot.is_stopped) slot.is_stopped = !is_paused_ && !counters_->set_enabled(target, true);
 }
 
 /// The counters get the state each time: those that targets share may be of an earlier plan, and
@@ -508,7 +286,7 @@ void TargetGroups::pause(std::size_t target, PollReport& report) {
   if (!can_stop(target)) {
     return note_pause(counters_->set_paused(*plan_, is_paused_), cgroup(target), report);
   }
-  if (shared_[target].is_stopped) return;
+  if (slots_[target].is_stopped) return;
   note_pause(counters_->set_enabled(target, !is_paused_), cgroup(target), report);
 }
 
@@ -526,8 +304,8 @@ void TargetGroups::note_pause(const Result<>& done, const cgroup::Cgroup* cgroup
 
 void TargetGroups::set_rotated(std::size_t target, bool rotated) {
   if (!can_lose_pmu()) return;  // always counts
-  shared_[target].is_rotated = rotated;
-  shared_[target].starved_polls = 0;
+  slots_[target].is_rotated = rotated;
+  estimation_.forget_starving(target);
 }
 
 }  // namespace pex::collect

@@ -1,37 +1,21 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "cgroup/cgroup.h"
 #include "count/counter_source.h"
+#include "count/estimation.h"
 #include "count/increments.h"
 #include "count/row_set.h"
-#include "count/wanted_time.h"
-#include "estimate/group_estimator.h"
 #include "targets/counting_plan.h"
 #include "targets/poll_report.h"
 
 namespace pex::collect {
-
-/// The values of a target's groups that never lose the PMU, at one instant; totals that never fall.
-struct AlwaysOn {
-  struct Reference {
-    std::uint64_t total = 0;
-    std::chrono::nanoseconds enabled{};  ///< for which it was counted
-  };
-  std::optional<std::chrono::nanoseconds> clock;  ///< for which the target was on the CPU
-  std::chrono::nanoseconds clock_counted{};  ///< by the cpu-clock meanwhile, with what it misses
-  std::optional<Reference> reference;
-};
-
-/// What a group counted, in the form of the estimator, which refers to it. It has at least the
-/// estimated events of `plan`.
-estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan& plan,
-                               const AlwaysOn& always_on);
 
 /// One group of a plan at all targets of its scope on one CPU, for the life of their series: opened
 /// and closed as CPUs and cgroups appear and disappear. What it counts are increments, which the
@@ -39,28 +23,25 @@ estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan
 ///
 ///   closed --open()--> open --close()--> closed       open --stop()--> stopped --start()--> open
 ///      \--open() fails--> failed --open(), less and less often--> open
-///
-/// Everything is in flat arrays with an element for each target, and groups that never lose the
-/// PMU, which are most of those of cgroups, have none of the state that only the others need.
 class TargetGroups {
  public:
   /// Both outlive it.
   TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu, std::size_t targets);
+
   const GroupPlan& plan() const { return *plan_; }
   /// Counts for an equal group of another plan from now on, which outlives it.
-  void use(const GroupPlan& plan) { plan_ = &plan; }
+  void use(const GroupPlan& plan) {
+    plan_ = &plan;
+    estimation_.use(plan);
+  }
 
   /// What was counted since clear_increments(), and at the end of a poll the changes of state.
-  const Increments& increments() const { return increments_; }
-  void clear_increments() { increments_.clear(); }
+  const Increments& increments() const { return estimation_.increments(); }
+  void clear_increments() { estimation_.increments().clear(); }
 
   /// Others are estimated by it: it keeps its totals, of which the differences count.
-  void keep_totals();
-  /// What it has counted at the target, and the time of that: enabled, and not unmeasured.
-  std::uint64_t kept_total(std::size_t target, std::size_t event) const {
-    return kept_counts_[target * plan_->estimated() + event];
-  }
-  std::chrono::nanoseconds measured_time(std::size_t target) const { return kept_times_[target]; }
+  void keep_totals() { estimation_.keep_totals(); }
+  const KeptTotals& kept() const { return estimation_.kept(); }
 
   std::size_t size() const { return slots_.size(); }  ///< targets
 
@@ -89,10 +70,9 @@ class TargetGroups {
   /// errno of a failure, else 0.
   int open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
            PollReport& report);
-  /// After open(), where it has succeeded: for how long the target has been on the CPU by then, if
-  /// that is known. What it does from then on is enabled, also if the group is paused.
+  /// After open(), where it has succeeded: Estimation::set_opened_at().
   void set_opened_at(std::size_t target, std::optional<std::chrono::nanoseconds> on_cpu) {
-    if (can_lose_pmu()) shared_[target].wanted.open(on_cpu);
+    estimation_.set_opened_at(target, on_cpu);
   }
   void close(std::size_t target, PollReport& report);
 
@@ -128,26 +108,20 @@ class TargetGroups {
   /// For its failures; `cpu` is -1 if unknown.
   PollReport::Subject subject(std::size_t target, int cpu = -1) const;
 
-  /// The inputs of an estimate in addition to the interval, and its scratch memory.
-  struct Learning {
-    std::span<const estimate::EventModel> models;
-    std::span<estimate::ModelUpdate> updates;
-    std::span<estimate::EventIncrement> increments;
-    bool& kernel_mistimes;  ///< as estimate::Interval has it; set if this one proves it
-    bool& has_learned;      ///< set when the updates are written
-  };
   /// Adds what was counted since the previous reading, or since opening.
   void add(std::size_t target, const perf::GroupInterval& since, const AlwaysOn& always_on,
-           const Learning& learning, PollReport& report);
+           const Estimation::Learning& learning, PollReport& report);
 
   /// Nothing happened since the last reading. Idempotent.
-  void mark_unchanged(std::size_t target);
+  void mark_unchanged(std::size_t target) { estimation_.mark_unchanged(target); }
 
   /// Pinned, and off the PMU, so that the time is unmeasured. Requests its place again.
   void missed_its_place(std::size_t target, const AlwaysOn& always_on, PollReport& report);
 
   /// The same when it is closed, and no count is available any more.
-  void lost_its_counts(std::size_t target, const AlwaysOn& always_on);
+  void lost_its_counts(std::size_t target, const AlwaysOn& always_on) {
+    estimation_.end_loss(target, always_on.clock);
+  }
 
   /// For a whole CPU, whose time always advances: for how long it has stood still, if that is so
   /// long that the kernel will not count the group any more (perf::CounterGroup::open). In the time
@@ -157,11 +131,13 @@ class TargetGroups {
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
 
-  /// Adds time in which the target may have run, and nothing was counted.
-  void add_lost(std::size_t target, std::chrono::nanoseconds time);
-
-  /// Adds time that the target was enabled, if that is known, and nothing of it was counted.
-  void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted);
+  /// As in Estimation.
+  void add_lost(std::size_t target, std::chrono::nanoseconds time) {
+    estimation_.add_lost(target, time);
+  }
+  void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted) {
+    estimation_.add_unmeasured(target, wanted);
+  }
 
   /// Manual rotation (rotation.h): while it is stopped, the group leaves the PMU to others of its
   /// target. The time of its target on the CPU meanwhile counts as enabled.
@@ -176,13 +152,11 @@ class TargetGroups {
   void set_paused(bool paused, PollReport& report);
   bool is_paused() const { return is_paused_; }
 
-  /// The number of consecutive polls in which its target had been on the CPU, and the group hardly
-  /// ever on the PMU.
-  unsigned starved_polls(std::size_t target) const { return shared_[target].starved_polls; }
-  /// Nearly all the time up to the last poll.
-  bool had_the_pmu(std::size_t target) const { return shared_[target].had_the_pmu; }
-  /// The target was on the CPU up to then.
-  bool was_wanted(std::size_t target) const { return slots_[target].was_wanted; }
+  /// As in Estimation.
+  unsigned starved_polls(std::size_t target) const { return estimation_.starved_polls(target); }
+  bool had_the_pmu(std::size_t target) const { return estimation_.had_the_pmu(target); }
+  /// The target was on the CPU up to the last poll.
+  bool was_wanted(std::size_t target) const { return estimation_.known(target).was_wanted; }
 
   /// Ends a poll, at this time of CounterSource::now(). Takes time for targets that were wanted in
   /// it, or lack the PMU; not for others.
@@ -195,18 +169,13 @@ class TargetGroups {
     return polls_since(slots_[target].first_wanted);
   }
   unsigned polls_counted(std::size_t target) const {
-    return polls_since(slots_[target].first_counted);
+    return polls_since(estimation_.known(target).first_counted);
   }
 
  private:
-  /// The state of every group at each target.
   struct Slot {
     std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< in which it is open
-    std::chrono::nanoseconds wanted_in_poll{};     ///< since end_poll()
-    std::chrono::nanoseconds without_pmu{};        ///< consecutive time enabled without the PMU
-    std::chrono::nanoseconds last_wanted{};        ///< when it was last enabled
     unsigned first_wanted = 0;                     ///< number of the poll; 0: never yet
-    unsigned first_counted = 0;                    ///< the same, when it first had the PMU
     std::uint16_t failures = 0;                    ///< consecutive; saturates
     std::uint8_t polls_to_wait = 0;                ///< before the next try
     std::uint8_t open_events = 0;  ///< at most perf::kMaxGroupMembers; 0: it is closed
@@ -215,41 +184,22 @@ class TargetGroups {
     bool is_wanted : 1 = false;
     bool was_read : 1 = false;
     bool read_failed : 1 = false;
-    bool was_on_pmu : 1 = false;
-    bool was_wanted : 1 = false;
-    bool measured : 1 = false;  ///< as in GroupState, like
-    bool counted : 1 = false;
-    bool wanted : 1 = false;
+    bool is_stopped : 1 = false;
+    bool is_rotated : 1 = false;
     GroupState reported = {};  ///< by change_state()
   };
-  /// The state of a group that can lose the PMU.
-  struct Shared {
-    WantedTime wanted;
-    unsigned starved_polls = 0;
-    bool is_stopped = false;
-    bool is_rotated = false;
-    bool had_the_pmu = false;
-  };
-  void prefetch_after(std::size_t target) const;
+
   bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
   void pause(std::size_t target, PollReport& report);
   void note_pause(const Result<>& done, const cgroup::Cgroup* cgroup, PollReport& report);
-  estimate::GroupEstimator* find_estimator(std::size_t target);
-  estimate::GroupEstimator& estimator(std::size_t target);
+  int note_refusal(std::size_t target, const perf::OpenFailure& failure,
+                   const cgroup::Cgroup* cgroup, PollReport& report);
   void restart(std::size_t target);
-  void add_exactly(std::size_t target, const perf::GroupInterval& since);
-  void estimate(std::size_t target, const perf::GroupInterval& since, const AlwaysOn& always_on,
-                const Learning& learning, PollReport& report);
-  static void detect_starving(Shared& shared, const estimate::GroupIncrement& increment);
-  void note_wanted(std::size_t target, std::chrono::nanoseconds wanted, bool had_the_pmu);
-  void note_counted(std::size_t target);
-  bool lacks_the_pmu(const Slot& slot) const;
   unsigned polls_since(unsigned first) const {
-    return first == 0 || first > polls_ ? 0 : polls_ - first + 1;
+    const unsigned polls = estimation_.polls();
+    return first == 0 || first > polls ? 0 : polls - first + 1;
   }
   void report_state(std::size_t target);
-  void add_times(std::size_t target, const GroupTimes& times);
-  bool has_long_rested(const Slot& slot) const;
   void complete(perf::GroupInterval& since) const;
   void report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
                       PollReport& report) const;
@@ -261,23 +211,9 @@ class TargetGroups {
   int cpu_;
   bool is_paused_ = false;
   bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
-  Increments increments_;
   std::vector<Slot> slots_;
-  unsigned polls_ = 0;                   ///< that have ended
-  std::chrono::nanoseconds ended_at_{};  ///< the last one
-  RowSet wanted_;                        ///< with wanted_in_poll
-  RowSet lacking_;                       ///< the PMU, at the end of the last poll
-  RowSet changed_;                       ///< the state may have, since then
-  /// If others are estimated by it; else empty.
-  bool keeps_totals_ = false;
-  std::vector<std::uint64_t> kept_counts_;  ///< [target * events + event]
-  std::vector<std::chrono::nanoseconds> kept_times_;
-  /// Of a group that cannot lose the PMU, for the targets at which it turned out not to have had
-  /// it; empty while there is none.
-  std::vector<std::unique_ptr<estimate::GroupEstimator>> inexact_;
-  /// The state of a group that can lose the PMU.
-  std::vector<estimate::GroupEstimator> estimators_;
-  std::vector<Shared> shared_;
+  Estimation estimation_;
+  RowSet changed_;  ///< the state may have, since the end of the last poll
   std::vector<std::chrono::nanoseconds> advanced_at_;  ///< as find_standstill() saw; empty in scope
                                                        ///< cgroup
 };
