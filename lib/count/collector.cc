@@ -64,8 +64,7 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
-      ledger_(std::make_unique<Ledger>(plan_)),
-      sums_(plan_) {}
+      ledger_(std::make_unique<Ledger>(plan_)) {}
 
 Collector::~Collector() {
   if (polls_.joinable()) (void)end();
@@ -169,14 +168,13 @@ void Collector::apply_changes() {
   models->follow(*before, *plan_);
   models_ = std::move(models);
   ledger_->follow(plan_);
-  sums_.change(plan_, joined_.get());
   tracker_.change(std::move(*changes));
 }
 
 void Collector::find_targets(Round round) {
   started_ = Clock::now();
-  apply_changes();
   for (PollCycle* const late : take_results()) ledger_->add(*late);
+  apply_changes();
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   tracker_.learn_names(std::exchange(feedback_.named, {}),
                        std::exchange(feedback_.lacks_names, false));
@@ -332,14 +330,13 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 }
 
 std::shared_ptr<const Snapshot> Collector::complete(Snapshot snapshot) {
-  sums_.add_to(snapshot, Clock::now(), report_);
+  ledger_->publish_sums(snapshot, Clock::now(), report_);
   if (limit_evidence(snapshot, tracker_.max_series())) {
     report_.add_failure("evidence", evidence_left_out());
   }
-  joined_ = std::make_shared<const Snapshot>(std::move(snapshot));
-  report_.now.uncounted =
-      tracker_.uncounted(Clock::now(), [this] { return counted_times(*joined_); });
-  return joined_;
+  auto joined = std::make_shared<const Snapshot>(std::move(snapshot));
+  report_.now.uncounted = tracker_.uncounted(Clock::now(), [&] { return counted_times(*joined); });
+  return joined;
 }
 
 }  // namespace pex::collect

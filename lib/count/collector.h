@@ -12,7 +12,6 @@
 #include "count/counter_source.h"
 #include "count/learning.h"
 #include "count/snapshot.h"
-#include "count/sums/label_sums.h"
 #include "targets/poll_report.h"
 #include "targets/targets.h"
 
@@ -152,8 +151,6 @@ class Collector {
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
   std::unique_ptr<Ledger> ledger_;
-  std::shared_ptr<const Snapshot> joined_;        ///< the last one
-  LabelSums sums_;                                ///< over the cgroups of all snapshots
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll

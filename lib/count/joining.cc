@@ -37,8 +37,14 @@ void Joining::add(std::size_t piece) {
   const SlotRange range{
       ranges * piece / pieces_ * Ledger::kSlotsOfARange,
       std::min(ranges * (piece + 1) / pieces_ * Ledger::kSlotsOfARange, ledger_.slots())};
+  if (piece == 0) add_to_sums();
   for (const PollCycle* const part : parts_) ledger_.add_cgroups(*part, range);
   ledger_.settle(range, number_);
+}
+
+/// In one piece: a sum has cgroups of all ranges.
+void Joining::add_to_sums() {
+  for (const PollCycle* const part : parts_) ledger_.add_to_sums(*part);
 }
 
 bool Joining::work() {

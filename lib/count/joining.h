@@ -30,6 +30,8 @@ class Joining {
   Snapshot take(const EventModels& models);
 
  private:
+  void add_to_sums();
+
   Ledger& ledger_;
   std::vector<PollCycle*> parts_;
   std::uint64_t number_;  ///< of the snapshot

@@ -91,7 +91,8 @@ constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
 
 // --- plan, targets and CPUs ---------------------------------------------------------------------
 
-Ledger::Ledger(std::shared_ptr<const CountingPlan> plan) : plan_(std::move(plan)), starts_(*plan_) {
+Ledger::Ledger(std::shared_ptr<const CountingPlan> plan)
+    : plan_(std::move(plan)), starts_(*plan_), sums_(plan_) {
   for (const GroupPlan& group : plan_->cgroup.groups) {
     assert(group.id != kNoGroup);
     cgroups_.push_back(blank(group));
@@ -118,13 +119,20 @@ void Ledger::follow(std::shared_ptr<const CountingPlan> plan) {
                   [&](const auto& group) { return !find_group(plan_->cpu, group.first); });
   }
   starts_.follow(*before, *plan_, BootClock::now());
+  sums_.follow(plan_);
   due_.add_all();
 }
 
 void Ledger::follow(std::shared_ptr<const TargetSet> targets) {
   const std::shared_ptr<const TargetSet> before = std::exchange(targets_, std::move(targets));
-  if (targets_->has_layout_of(*before)) return;
-  const std::size_t known = before->cgroups.size() * rows_of_slot();
+  if (!targets_->has_layout_of(*before)) follow_series(*before);
+  std::vector<const GroupTable*> tables;
+  for (const OfCgroups& of : cgroups_) tables.push_back(&of.table);
+  sums_.follow(targets_, tables);
+}
+
+void Ledger::follow_series(const TargetSet& before) {
+  const std::size_t known = before.cgroups.size() * rows_of_slot();
   const std::size_t rows = slots() * rows_of_slot();
   for (OfCgroups& of : cgroups_) {
     if (rows != known) {
@@ -134,7 +142,7 @@ void Ledger::follow(std::shared_ptr<const TargetSet> targets) {
       of.states.resize(rows);
     }
     for (std::size_t row = 0; row < std::min(rows, known); ++row) {
-      if (targets_->has_series_of(*before, row / rows_of_slot())) continue;
+      if (targets_->has_series_of(before, row / rows_of_slot())) continue;
       clear(of.table, row);
       of.states[row] = {};
     }
@@ -229,7 +237,10 @@ class Ledger::Sink {
 
 void Ledger::add(PollCycle& cycle) {
   add_own(cycle);
-  if (cycle.targets()) add_cgroups(cycle, {0, cycle.targets()->cgroups.size()});
+  if (cycle.targets()) {
+    add_cgroups(cycle, {0, cycle.targets()->cgroups.size()});
+    add_to_sums(cycle);
+  }
   cycle.clear_increments();
 }
 
@@ -279,12 +290,17 @@ void Ledger::add_cgroups(const PollCycle& cycle, SlotRange range) {
   }
 }
 
+void Ledger::add_to_sums(const PollCycle& cycle) {
+  for (const TargetGroups& group : cycle.groups_of_cgroups()) sums_.add(group, *cycle.targets());
+}
+
 void Ledger::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
   if (plan_->cgroup_per_cpu) return;
   for (OfCgroups& of : cgroups_) {
     of.table.is_estimated = true;
     of.table.rows[slot].times.add({.enabled = time, .unmeasured = time});
   }
+  sums_.add_passed_over(slot, time);
   due_.add(slot);
 }
 

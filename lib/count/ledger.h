@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "count/increments.h"
+#include "count/label_sums.h"
 #include "count/learning.h"
 #include "count/poll_cycle.h"
 #include "count/row_set.h"
@@ -33,7 +34,7 @@ namespace pex::collect {
 /// late CPU has not polled yet, or that has ended meanwhile, has no value.
 ///
 /// Not thread-safe, but for add_cgroups() and settle() with ranges that begin at multiples of
-/// kSlotsOfARange.
+/// kSlotsOfARange, and add_to_sums() meanwhile.
 class Ledger {
  public:
   static constexpr std::size_t kSlotsOfARange = 64;
@@ -51,9 +52,11 @@ class Ledger {
   /// of the ledger any more is dropped.
   void add(PollCycle& cycle);
 
-  /// The same in steps: first of the CPU itself, then of each range of slots, in any order.
+  /// The same in steps: first of the CPU itself, then of each range of slots, and to the sums of
+  /// cgroups, in any order.
   void add_own(const PollCycle& cycle);
   void add_cgroups(const PollCycle& cycle, SlotRange range);
+  void add_to_sums(const PollCycle& cycle);
 
   /// What cgroups did while their counters were closed. With a row for each CPU it is in none. From
   /// then on all groups have evidence.
@@ -68,7 +71,12 @@ class Ledger {
   std::size_t changed_rows() const { return due_.size() * rows_of_slot() * cgroups_.size(); }
   void settle(SlotRange range, std::uint64_t snapshot);
 
+  /// Without the sums.
   Snapshot snapshot(std::uint64_t number, const EventModels& models) const;
+  /// Adds them to this one.
+  void publish_sums(Snapshot& snapshot, LabelSums::Clock::time_point now, PollReport& report) {
+    sums_.publish(snapshot, now, report);
+  }
 
  private:
   /// One group of scope cpu on one CPU.
@@ -98,6 +106,7 @@ class Ledger {
     const Cpu* cpu = nullptr;
   };
 
+  void follow_series(const TargetSet& before);
   OfCgroups blank(const GroupPlan& group) const;
   std::size_t rows_of_slot() const { return plan_->cgroup_per_cpu ? cpus_.size() : 1; }
   std::size_t index_of(int cpu) const;
@@ -115,6 +124,7 @@ class Ledger {
   std::vector<Behind> behind_;
   RowSet unknown_;  ///< slots that some of these did not know
   GroupStarts starts_;
+  LabelSums sums_;
 };
 
 }  // namespace pex::collect

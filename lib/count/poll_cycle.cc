@@ -48,7 +48,7 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
     for (TargetGroups& group : cpu_scope_.groups) group.begin_poll();
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
-  Outcome outcome = reconcile(targets, models);
+  Outcome outcome = begin(targets, models);
   const std::chrono::nanoseconds begun = source_->now();
   pause_groups(begun, outcome.report);
   find_due();
@@ -95,6 +95,35 @@ void PollCycle::find_due() {
 
 PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
                                         const EventModels& models) {
+  Outcome outcome = begin(targets, models);
+  if (targets_->is_nested) read_nested(models, outcome.report);
+  return outcome;
+}
+
+/// An outer cgroup contains those inside of it from the part of a poll after the one that opens it,
+/// up to the one that closes it (LabelSums): both are read in these parts.
+void PollCycle::read_nested(const EventModels& models, PollReport& report) {
+  ScopeGroups& scope = cgroup_scope_;
+  for (std::size_t index = 0; index < scope.groups.size(); ++index) {
+    const TargetGroups& group = scope.groups[index];
+    RowSet nested{scope.targets};
+    for (std::size_t target = 0; target < scope.targets; ++target) {
+      for (const std::size_t outer : targets_->cgroups[target].around) {
+        const bool begins = group.is_open(outer) && !group.was_open(outer);
+        const bool ends = group.was_open(outer) && !group.is_open(outer);
+        if (!ends && !(begins && group.was_open(target))) continue;
+        if (group.is_open(target)) nested.add(target);
+        if (group.is_open(outer)) nested.add(outer);
+      }
+    }
+    nested.for_each([&](std::size_t target) {
+      collect_in_addition(scope, target, index, Reading::kForAnother, models, report);
+    });
+  }
+}
+
+PollCycle::Outcome PollCycle::begin(const std::shared_ptr<const TargetSet>& targets,
+                                    const EventModels& models) {
   Outcome outcome;
   update_.clear();
   update_.kernel_mistimes = models.kernel_mistimes;

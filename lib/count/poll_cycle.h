@@ -40,8 +40,9 @@ class PollCycle {
   std::size_t change(std::shared_ptr<const CountingPlan> plan);
   const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
 
-  /// Opens new targets and closes ended ones, after their last reading; reads nothing else. Called
-  /// between two polls, so that short-lived cgroups are counted.
+  /// Opens new targets and closes ended ones, after their last reading; reads nothing else but
+  /// nested cgroups of which one begins or ends. Called between two polls, so that short-lived
+  /// cgroups are counted.
   Outcome reconcile(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
   /// Everything of the last targets is open, and nothing else.
@@ -90,6 +91,9 @@ class PollCycle {
 
  private:
   enum class Reading { kOfPoll, kForAnother, kLast };
+
+  Outcome begin(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+  void read_nested(const EventModels& models, PollReport& report);
   bool is_of_cpu(const ScopeGroups& scope) const { return &scope == &cpu_scope_; }
   const std::shared_ptr<const cgroup::Cgroup>& place(const ScopeGroups& scope,
                                                      std::size_t target) const;

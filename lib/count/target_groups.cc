@@ -40,7 +40,7 @@ TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu
 
 void TargetGroups::resize(std::size_t targets) {
   fit(slots_, targets);
-  changed_.resize(targets);
+  for (RowSet* set : {&open_, &was_open_, &changed_}) set->resize(targets);
   estimation_.resize(targets);
   if (!advanced_at_.empty()) advanced_at_.resize(targets);
 }
@@ -48,14 +48,9 @@ void TargetGroups::resize(std::size_t targets) {
 void TargetGroups::forget(std::size_t target) {
   if (is_open(target)) counters_->close(target);
   slots_[target] = {};
-  changed_.remove(target);
+  for (RowSet* set : {&open_, &was_open_, &changed_}) set->remove(target);
   estimation_.forget(target);
   if (!advanced_at_.empty()) advanced_at_[target] = {};
-}
-
-std::size_t TargetGroups::count_open() const {
-  return static_cast<std::size_t>(std::count_if(
-      slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.open_events > 0; }));
 }
 
 int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
@@ -75,6 +70,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
                                                       // gone
   }
   if (!opened) return note_refusal(target, opened.error(), cgroup.get(), report);
+  open_.add(target);
   slot.open_events = static_cast<std::uint8_t>(opened->events);
   slot.is_shared = opened->are_shared;
   slot.cgroup = cgroup;
@@ -121,6 +117,7 @@ void TargetGroups::close(std::size_t target, PollReport& report) {
   Slot& slot = slots_[target];
   estimation_.end(target);
   counters_->close(target);
+  open_.remove(target);
   changed_.add(target);
   slot.open_events = 0;
   slot.cgroup.reset();

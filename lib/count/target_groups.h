@@ -37,7 +37,10 @@ class TargetGroups {
 
   /// What was counted since clear_increments(), and at the end of a poll the changes of state.
   const Increments& increments() const { return estimation_.increments(); }
-  void clear_increments() { estimation_.increments().clear(); }
+  void clear_increments() {
+    estimation_.increments().clear();
+    was_open_ = open_;
+  }
 
   /// Others are estimated by it: it keeps its totals, of which the differences count.
   void keep_totals() { estimation_.keep_totals(); }
@@ -52,7 +55,9 @@ class TargetGroups {
   void forget(std::size_t target);
 
   bool is_open(std::size_t target) const { return slots_[target].open_events > 0; }
-  std::size_t count_open() const;  ///< targets at which it is open
+  /// As of the last clear_increments().
+  bool was_open(std::size_t target) const { return was_open_.has(target); }
+  std::size_t count_open() const { return open_.size(); }  ///< targets at which it is open
   bool has_failed(std::size_t target) const {
     return slots_[target].failures > 0 || slots_[target].has_missed;
   }
@@ -213,7 +218,9 @@ class TargetGroups {
   bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
   std::vector<Slot> slots_;
   Estimation estimation_;
-  RowSet changed_;  ///< the state may have, since the end of the last poll
+  RowSet open_;      ///< where it is open
+  RowSet was_open_;  ///< as of the last clear_increments()
+  RowSet changed_;   ///< the state may have, since the end of the last poll
   std::vector<std::chrono::nanoseconds> advanced_at_;  ///< as find_standstill() saw; empty in scope
                                                        ///< cgroup
 };

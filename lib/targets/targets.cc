@@ -79,6 +79,25 @@ std::size_t TargetSet::series() const {
                               [](const CgroupTarget& target) { return target.is_free(); }));
 }
 
+void TargetSet::find_nesting(std::uint64_t end) {
+  std::unordered_map<std::string_view, std::size_t> by_path;
+  for (std::size_t slot = 0; slot < cgroups.size(); ++slot) {
+    CgroupTarget& target = cgroups[slot];
+    target.around.clear();
+    if (!target.is_free() && target.series < end) by_path.emplace(target.path, slot);
+  }
+  for (const auto& [path, slot] : by_path) {
+    std::string_view outer = path;
+    while (outer.size() > 1) {
+      outer = outer.substr(0, std::max<std::size_t>(outer.rfind('/'), 1));
+      const auto at = by_path.find(outer);
+      if (at == by_path.end()) continue;
+      cgroups[slot].around.push_back(at->second);
+      is_nested = true;
+    }
+  }
+}
+
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                              Cgroups cgroups, Budget budget, CostFunction cost)
     : plan_(std::move(plan)),
@@ -90,6 +109,7 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       current_(std::make_shared<const TargetSet>()) {}
 
 void TargetTracker::change(Changes changes) {
+  if (plan_->cgroups_nest) nested_before_ = next_series_;
   plan_ = std::move(changes.plan);
   cpus_.follow(pmus_of(*plan_));
   if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
@@ -132,6 +152,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   settle_ids(next->cgroups, report);
   drop_surplus(next->cgroups);
   while (!next->cgroups.empty() && next->cgroups.back().is_free()) next->cgroups.pop_back();
+  next->find_nesting(end_of_nesting());
   mark_idle(*next);
   mark_unpublished(*next);
   next->cpus = std::move(cpus);
@@ -428,6 +449,12 @@ void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& r
   for (const std::string& path : cgroup::take_claimed_ids(described)) {
     report.add_failure("cgroup ids", id_is_taken(path));
   }
+}
+
+/// For sums. After a change to a plan whose cgroups do not nest, those that did are closed.
+std::uint64_t TargetTracker::end_of_nesting() const {
+  if (plan_->sums.empty()) return 0;
+  return plan_->cgroups_nest ? next_series_ : nested_before_;
 }
 
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {

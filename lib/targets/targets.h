@@ -44,6 +44,8 @@ struct CgroupTarget {
   /// False: it exists, and is not counted any more, as it is not selected or has no room. Its
   /// series go on if it is counted again within the time for which one that has ended lingers.
   bool is_published = true;
+  /// Slots of the targets that contain it: see TargetSet::find_nesting().
+  std::vector<std::size_t> around = {};
 
   bool is_free() const { return series == 0; }
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
@@ -67,6 +69,12 @@ struct TargetSet {
   /// Equal numbers: the same `cpus` and `cgroups`, so that what was made for one set is right for
   /// the other. 0: not known.
   std::uint64_t layout = 0;
+
+  /// Some contain others.
+  bool is_nested = false;
+
+  /// Which contain which, of those whose series is below `end`.
+  void find_nesting(std::uint64_t end);
 
   std::size_t series() const;
   /// Those that have ended, or are read for the last time.
@@ -202,6 +210,7 @@ class TargetTracker {
   void admit(std::vector<CgroupTarget>& targets, Clock::time_point now, PollReport& report);
   void describe(std::vector<CgroupTarget>& targets) const;
   static void settle_ids(std::vector<CgroupTarget>& targets, PollReport& report);
+  std::uint64_t end_of_nesting() const;
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void drop_surplus(std::vector<CgroupTarget>& targets);
 
@@ -231,7 +240,8 @@ class TargetTracker {
   std::uint64_t first_new_series_ = 0;           ///< since uncounted_
   Clock::time_point not_uncounted_before_ = {};  ///< the next one
   std::uint64_t next_series_ = 1;
-  bool is_changed_ = false;  ///< since the last update
+  std::uint64_t nested_before_ = 0;  ///< the first series of a plan whose cgroups do not nest
+  bool is_changed_ = false;          ///< since the last update
   const BootClock::time_point since_ = BootClock::now();
 };
 

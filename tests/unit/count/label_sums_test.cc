@@ -1,15 +1,24 @@
-#include "count/sums/label_sums.h"
+#include "count/label_sums.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <limits>
 #include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "count/joining.h"
+#include "support/temp_tree.h"
 
 namespace pex::collect::label_sums_test {
 namespace {
@@ -21,97 +30,155 @@ using Value = GroupRow::Value;
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// A cgroup, as the snapshots of a Machine have it.
+/// A cgroup of a Machine.
 struct Counted {
   std::string path;
   Labels labels = {};
-  std::uint64_t events = 0;
-  nanoseconds enabled{};
-  Value value = Value::kKnown;
   bool is_present = true;
-  std::size_t wanted_on = 2;
-  std::size_t counted_on = 2;
   bool is_idle = false;
-  nanoseconds unmeasured{};
+  std::set<int> unopened_on = {};  ///< CPUs on which its counters cannot be opened now
+  std::set<int> unreadable_on = {};
 };
 
-/// Cgroups with one group of one event, whose snapshots are summed up.
-class Machine {
+/// What the cgroups did on one CPU.
+struct Doing {
+  std::uint64_t events = 0;
+  std::uint64_t closed_at = 0;  ///< the events when its counters were closed last
+};
+
+/// The counters of one CPU. As by records, they may have what a cgroup did before they were opened.
+class MachineSource final : public CounterSource {
  public:
-  explicit Machine(std::vector<SumPlan> sums) {
-    plan_ = plan_with(std::move(sums));
-    label_sums_.emplace(plan_);
+  MachineSource(int cpu, bool by_records, const std::map<std::uint64_t, Counted>& cgroups,
+                std::map<std::string, Doing>& doing)
+      : cpu_(cpu), by_records_(by_records), cgroups_(cgroups), doing_(doing) {}
+
+  std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
+  void forget_cpu() override {}
+  Result<Handle, perf::OpenFailure> open(
+      const GroupPlan& group, std::span<const perf::CounterSpec>,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
+    if (is_among(cgroup->path, &Counted::unopened_on)) {
+      return perf::OpenFailure{0, Error{ENODEV, "open", {}}};
+    }
+    Doing& doing = doing_[cgroup->path];
+    if (!by_records_) doing.closed_at = doing.events;
+    groups_[++last_] = {cgroup->path, group.name == "new"};
+    return last_;
+  }
+  void close(Handle handle) override {
+    const Group closed = groups_.extract(handle).mapped();
+    if (!closed.is_new) doing_[closed.path].closed_at = doing_[closed.path].events;
+  }
+  Result<State> read(Handle handle, perf::GroupReading& reading) override {
+    const auto& [path, is_new] = groups_.at(handle);
+    if (is_among(path, &Counted::unreadable_on)) return Error{EIO, "read", {}};
+    const std::uint64_t events = is_new ? 0 : doing_[path].events - doing_[path].closed_at;
+    reading = {};
+    reading.time_enabled = reading.time_running = std::chrono::milliseconds{events};
+    reading.counts = {events};
+    return State::kCounting;
+  }
+  Result<State> read_off_pmu(Handle, perf::GroupReading&) override { return State::kOffPmu; }
+  Result<> disable(Handle) override { return {}; }
+  Result<> enable(Handle) override { return {}; }
+  std::size_t events(Handle) const override { return 1; }
+  std::size_t own_events() const override { return 0; }
+  nanoseconds now() override { return {}; }
+  std::uint64_t progress() const override { return 0; }
+
+ private:
+  struct Group {
+    std::string path;
+    bool is_new = false;  ///< it counts nothing
+  };
+  bool is_among(const std::string& path, std::set<int> Counted::*cpus) const {
+    return std::any_of(cgroups_.begin(), cgroups_.end(), [&](const auto& each) {
+      return each.second.path == path && (each.second.*cpus).contains(cpu_);
+    });
   }
 
-  void change(std::vector<SumPlan> sums) {
+  int cpu_;
+  bool by_records_;
+  const std::map<std::uint64_t, Counted>& cgroups_;
+  std::map<std::string, Doing>& doing_;
+  std::map<Handle, Group> groups_;
+  Handle last_ = 0;
+};
+
+/// Cgroups with one group of one event on two CPUs.
+class Machine {
+ public:
+  explicit Machine(std::vector<SumPlan> sums, bool by_records = true) {
     plan_ = plan_with(std::move(sums));
-    change_sums();
+    ledger_.emplace(plan_);
+    for (const int cpu : {0, 1}) {
+      auto& doing = doing_.emplace_back(std::make_unique<std::map<std::string, Doing>>());
+      cycles_.push_back(std::make_unique<PollCycle>(
+          std::make_unique<MachineSource>(cpu, by_records, cgroups, *doing), plan_, cpu));
+      ledger_->add_cpu(cpu);
+    }
   }
+
+  void change(std::vector<SumPlan> sums) { follow(plan_with(std::move(sums))); }
   void set_nesting(bool nest) {
     CountingPlan plan = *plan_;
     plan.cgroups_nest = nest;
-    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
-    change_sums();
+    follow(std::make_shared<const CountingPlan>(std::move(plan)));
+    nested_before_ = nest ? kAlways : cgroups.empty() ? 0 : cgroups.rbegin()->first + 1;
   }
-  /// One more group of one event comes first, which has counted nothing yet.
+  /// One more group of one event comes first, which counts nothing.
   void add_group() {
     CountingPlan plan = *plan_;
     plan.cgroup.groups.insert(plan.cgroup.groups.begin(), plan.cgroup.groups.front());
     plan.cgroup.groups.front().name = "new";
     continue_plan(*plan_, plan);
-    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
-    change_sums();
+    follow(std::make_shared<const CountingPlan>(std::move(plan)));
   }
 
   std::map<std::uint64_t, Counted> cgroups;  ///< by series
+  std::set<int> late;                        ///< CPUs that do not come in
 
-  void count(std::uint64_t series, std::uint64_t events) {
-    cgroups.at(series).events += events;
-    cgroups.at(series).enabled += std::chrono::milliseconds{events};
+  void count(std::uint64_t series, std::uint64_t events, std::size_t cpu = 0) {
+    (*doing_[cpu])[cgroups.at(series).path].events += events;
+  }
+  bool is_open(std::uint64_t series, std::size_t cpu) const {
+    const TargetGroups& group = cycles_[cpu]->groups_of_cgroups().front();
+    return group.size() >= series && group.is_open(series - 1);
+  }
+  /// It is another one at the same path.
+  void create_again(std::uint64_t series) {
+    directories_.erase(series);
+    cgroups.at(series).is_present = true;
+  }
+  /// It was idle, and did something for this time nevertheless.
+  void pass_over(std::uint64_t series, nanoseconds time) {
+    ledger_->add_passed_over(series - 1, time);
   }
 
   /// One poll, so long after the one before.
   void poll(nanoseconds later = 1s) {
     now_ += later;
-    last = Snapshot{};
-    last.plan = plan_;
-    auto targets = std::make_shared<TargetSet>();
-    GroupTable& table = last.cgroup.emplace_back();
-    table.events = 1;
-    if (!cgroups.empty()) targets->cgroups.resize(cgroups.rbegin()->first);
-    table.rows.resize(targets->cgroups.size());
-    table.totals.resize(targets->cgroups.size());
-    for (std::size_t slot = 0; slot < targets->cgroups.size(); ++slot) {
-      last.cgroup_rows.push_back({slot, {}});
+    const auto targets = find_targets();
+    std::vector<PollCycle*> parts;
+    for (const auto& cycle : cycles_) {
+      if (late.contains(cycle->cpu())) continue;
+      (void)cycle->run(targets, EventModels{*plan_});
+      parts.push_back(cycle.get());
     }
-    for (const auto& [series, counted] : cgroups) {
-      cgroup::Description description;
-      description.information = counted.labels;
-      const std::size_t slot = series - 1;
-      targets->cgroups[slot] = {
-          series, counted.path,
-          counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
-          std::make_shared<const cgroup::Description>(std::move(description))};
-      targets->cgroups[slot].is_idle = counted.is_idle;
-      GroupRow row{counted.value,
-                   true,
-                   {.enabled = counted.enabled,
-                    .running = counted.enabled,
-                    .unmeasured = counted.unmeasured}};
-      row.wanted_on = counted.wanted_on;
-      row.counted_on = counted.counted_on;
-      table.rows[slot] = row;
-      table.totals[slot] = {counted.events, counted.events, 0};
-    }
-    last.targets = std::move(targets);
-    if (plan_->cgroup.groups.size() > 1) {
-      GroupTable blank = last.cgroup.front();
-      for (GroupRow& row : blank.rows) row.times = {};
-      for (EventTotal& total : blank.totals) total = {};
-      last.cgroup.insert(last.cgroup.begin(), std::move(blank));
-    }
+    Joining joining{*ledger_, parts};
+    (void)joining.work();
+    last = joining.take(EventModels{*plan_});
     report = {};
-    label_sums_->add_to(last, now_, report);
+    ledger_->publish_sums(last, now_, report);
+  }
+  void reconcile() {
+    const auto targets = find_targets();
+    for (const auto& cycle : cycles_) {
+      if (late.contains(cycle->cpu())) continue;
+      (void)cycle->reconcile(targets, EventModels{*plan_});
+      ledger_->add(*cycle);
+    }
   }
 
   const SumTable& table(std::size_t sum = 0) const { return last.sums[sum]; }
@@ -130,6 +197,8 @@ class Machine {
   PollReport report;
 
  private:
+  static constexpr std::uint64_t kAlways = std::numeric_limits<std::uint64_t>::max();
+
   std::shared_ptr<const CountingPlan> plan_with(std::vector<SumPlan> sums) const {
     CountingPlan plan;
     plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
@@ -138,10 +207,46 @@ class Machine {
     return std::make_shared<const CountingPlan>(std::move(plan));
   }
 
-  void change_sums() { label_sums_->change(plan_, last.plan ? &last : nullptr); }
+  void follow(std::shared_ptr<const CountingPlan> plan) {
+    plan_ = std::move(plan);
+    ledger_->follow(plan_);
+    for (const auto& cycle : cycles_) (void)cycle->change(plan_);
+  }
 
+  std::shared_ptr<const TargetSet> find_targets() {
+    auto targets = std::make_shared<TargetSet>();
+    targets->cpus = std::make_shared<const MachineCpus>(MachineCpus{{0, 1}, {}, {}});
+    if (!cgroups.empty()) targets->cgroups.resize(cgroups.rbegin()->first);
+    for (const auto& [series, counted] : cgroups) {
+      cgroup::Description description;
+      description.information = counted.labels;
+      targets->cgroups[series - 1] = {
+          series, counted.path, counted.is_present ? cgroup_at(series) : nullptr,
+          std::make_shared<const cgroup::Description>(std::move(description))};
+      targets->cgroups[series - 1].is_idle = counted.is_idle;
+    }
+    targets->find_nesting(nested_before_);
+    ledger_->follow(targets);
+    return targets;
+  }
+
+  std::shared_ptr<const cgroup::Cgroup> cgroup_at(std::uint64_t series) {
+    std::shared_ptr<cgroup::Cgroup>& cgroup = directories_[series];
+    if (!cgroup) {
+      cgroup = std::make_shared<cgroup::Cgroup>();
+      cgroup->path = cgroups.at(series).path;
+      cgroup->directory.reset(::open(directory_.root().c_str(), O_PATH | O_CLOEXEC));
+    }
+    return cgroup;
+  }
+
+  test::TempTree directory_{{"cgroup.procs"}};  ///< of all of them: they exist
+  std::map<std::uint64_t, std::shared_ptr<cgroup::Cgroup>> directories_;
+  std::vector<std::unique_ptr<std::map<std::string, Doing>>> doing_;  ///< by CPU, by path
   std::shared_ptr<const CountingPlan> plan_;
-  std::optional<LabelSums> label_sums_;
+  std::uint64_t nested_before_ = kAlways;
+  std::vector<std::unique_ptr<PollCycle>> cycles_;
+  std::optional<Ledger> ledger_;
   LabelSums::Clock::time_point now_{};
 };
 
@@ -275,13 +380,13 @@ TEST(LabelSumsTest, TheFirstSumHasNestedCgroupsOnce) {
 TEST(LabelSumsTest, TheFirstSumHasTheInnerCgroupIfTheOuterOneLackedACpuBefore) {
   Machine machine{{}};
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
-  machine.cgroups.at(1).counted_on = 1;
+  machine.cgroups.at(1).unopened_on = {1};
   machine.poll();
 
   machine.change({by({"workload"})});
-  machine.cgroups.at(1).counted_on = 2;
-  machine.count(1, 10);
-  machine.count(2, 60);
+  machine.cgroups.at(1).unopened_on = {};
+  machine.count(1, 10, 1);
+  machine.count(2, 60, 1);
   machine.poll();
 
   EXPECT_EQ(machine.published("web"), 60U);
@@ -431,11 +536,13 @@ TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
     machine.count(series, 5);
     machine.cgroups.at(series).is_present = false;
   }
+  machine.count(1, 1, 1);
+  machine.count(2, 1, 1);
+  machine.late = {1};
   machine.poll();
   EXPECT_EQ(machine.published("web"), 105U);
 
-  machine.count(2, 1);  // on a CPU that was late
-  machine.count(1, 1);
+  machine.late.clear();
   machine.poll();
   EXPECT_EQ(machine.published("web"), 106U);
 }
@@ -444,6 +551,7 @@ TEST(LabelSumsTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
   Machine machine{{by({})}};
   machine.poll();
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+  machine.reconcile();
   for (const std::uint64_t series : {1, 2}) {
     machine.count(series, 62);
     machine.cgroups.at(series).is_present = false;
@@ -455,24 +563,29 @@ TEST(LabelSumsTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
 }
 
 TEST(LabelSumsTest, WhatALateCpuHasCountedOfNestedCgroupsThatHaveEndedIsAddedOnce) {
-  for (const std::size_t counted_on : {1, 2}) {  // another CPU may have been late before
+  for (const bool was_late_before : {true, false}) {
     Machine machine{{by({})}};
     machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
-    for (const std::uint64_t series : {1, 2}) machine.cgroups.at(series).counted_on = counted_on;
     const auto work = [&](std::uint64_t outer, std::uint64_t inner) {
-      machine.count(1, outer);
-      machine.count(2, inner);
+      for (const std::size_t cpu : {0, 1}) {
+        machine.count(1, outer, cpu);
+        machine.count(2, inner, cpu);
+      }
       machine.poll();
     };
-    if (counted_on == 1) work(60, 60);
+    if (was_late_before) machine.late = {1};
+    work(60, 60);
+    machine.late.clear();
+    work(1, 1);
+    EXPECT_EQ(machine.published().at({}), 122U);
     for (auto& [series, cgroup] : machine.cgroups) cgroup.is_present = false;
+    machine.late = {1};
     work(10, 8);
-    const std::uint64_t ended = machine.published().at({});
+    EXPECT_EQ(machine.published().at({}), 132U);
 
-    work(5, 4);
-    EXPECT_EQ(machine.published().at({}), ended + 5);
-    work(7, 7);
-    EXPECT_EQ(machine.published().at({}), ended + 12);
+    machine.late.clear();
+    machine.poll();
+    EXPECT_EQ(machine.published().at({}), 142U);
   }
 }
 
@@ -481,33 +594,37 @@ TEST(LabelSumsTest, AnInnerCgroupThatIsCountedIsNoPartOfAnOuterOneThatLingers) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
   machine.poll();
   machine.cgroups.at(1).is_present = false;
+  machine.late = {1};
   machine.poll();
 
-  machine.count(1, 5);  // on a CPU that was late
+  machine.late.clear();
+  machine.count(1, 5, 1);
+  machine.count(2, 3, 1);
   machine.count(2, 6);
   machine.poll();
 
-  EXPECT_EQ(machine.published().at({}), 11U);
+  EXPECT_EQ(machine.published().at({}), 11U) << "but where that was counted up to now";
 }
 
 TEST(LabelSumsTest, AnInnerCgroupIsAddedWhileTheOuterOneCannotBeCountedOnACpu) {
   Machine machine{{by({})}};
-  machine.cgroups = {{1, {.path = "/a", .counted_on = 1}}, {2, {.path = "/a/b"}}};
+  machine.cgroups = {{1, {.path = "/a", .unopened_on = {1}}}, {2, {.path = "/a/b"}}};
   machine.poll();
   for (int poll = 1; poll <= 3; ++poll) {
     machine.count(1, 10);
-    machine.count(2, 60);
+    machine.count(2, 6);
+    machine.count(2, 50, 1);
     machine.poll();
     EXPECT_EQ(machine.published().at({}), 60U * static_cast<unsigned>(poll));
   }
-  machine.cgroups.at(1).counted_on = 2;
-  machine.count(1, 70);
-  machine.count(2, 60);
+  machine.cgroups.at(1).unopened_on = {};
+  machine.count(1, 70, 1);  // opened at the end: as by records
+  machine.count(2, 60, 1);
   machine.poll();
   EXPECT_EQ(machine.published().at({}), 250U);
 
-  machine.count(1, 70);
-  machine.count(2, 60);
+  machine.count(1, 70, 1);
+  machine.count(2, 60, 1);
   machine.poll();
 
   EXPECT_EQ(machine.published().at({}), 320U) << "that of the outer one again";
@@ -583,6 +700,62 @@ TEST(LabelSumsTest, AnIdleCgroupContainsNoOthers) {
   machine.count(2, 7);
   machine.poll();
   EXPECT_EQ(machine.published("web"), 28U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatIsOpenedBetweenTwoPollsContainsTheInnerOnesFromThenOn) {
+  Machine machine{{by({})}, /*by_records=*/false};
+  machine.cgroups = {{1, {.path = "/a/b"}}};
+  machine.poll();
+  machine.count(1, 5);
+  machine.cgroups.emplace(2, Counted{.path = "/a"});
+  machine.reconcile();
+  machine.count(1, 4);
+  machine.count(2, 6);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 11U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatIsClosedBetweenTwoPollsContainsTheInnerOnesUpToThen) {
+  Machine machine{{by({})}, /*by_records=*/false};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+  machine.poll();
+  machine.count(1, 10);
+  machine.count(2, 6);
+  machine.cgroups.at(1).is_idle = true;
+  machine.reconcile();
+  machine.count(2, 4);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 14U);
+}
+
+TEST(LabelSumsTest, TimeThatWasPassedOverInNestedCgroupsIsAddedOnce) {
+  Machine machine{{by({})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+  machine.poll();
+
+  machine.pass_over(1, 4ms);
+  machine.pass_over(2, 3ms);
+  machine.poll();
+
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
+}
+
+TEST(LabelSumsTest, ACgroupInsideOfOneThatIsCountedLeavesTheCoverageOfTheSumAsItIs) {
+  Machine machine{{by({})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b", .unopened_on = {1}}}};
+  machine.poll();
+  EXPECT_EQ(machine.table().groups[0].rows[0].wanted_on, 2U);
+  EXPECT_EQ(machine.table().groups[0].rows[0].counted_on, 2U);
+
+  machine.cgroups.at(1).is_idle = true;
+  machine.poll();
+
+  EXPECT_EQ(machine.table().groups[0].rows[0].wanted_on, 2U);
+  EXPECT_EQ(machine.table().groups[0].rows[0].counted_on, 1U);
 }
 
 TEST(LabelSumsTest, AnOuterCgroupThatIsFoundLaterIsAddedWithoutTheInnerOnes) {
@@ -694,7 +867,7 @@ TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
   machine.count(1, 10);
   machine.poll();
 
-  machine.cgroups.at(1).unmeasured = 4ms;
+  machine.pass_over(1, 4ms);
   machine.poll();
 
   EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
@@ -766,7 +939,7 @@ TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRo
   sum.max = 1;
   sum.idle = 1min;
   Machine machine{{sum}};
-  machine.cgroups = {{1, of("web")}, {2, of("batch")}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("batch", "/b")}};
   machine.count(1, 1);
   machine.count(2, 10);
   machine.poll();
@@ -824,8 +997,7 @@ TEST(LabelSumsTest, ATenantWithManyCombinationsTakesNoSumFromOneWithFew) {
 TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}};
-  machine.cgroups.at(2).value = Value::kNone;
-  machine.cgroups.at(2).counted_on = 1;
+  machine.cgroups.at(2).unreadable_on = {1};
   machine.count(1, 10);
   machine.poll();
 
@@ -838,29 +1010,30 @@ TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
 TEST(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web", "/a")}};
-  machine.cgroups.at(1).value = Value::kNone;
+  machine.cgroups.at(1).unreadable_on = {1};
   machine.poll();
   EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kNone);
 
-  machine.cgroups.at(1).value = Value::kKnown;
+  machine.cgroups.at(1).unreadable_on = {};
   machine.poll();
-  machine.cgroups.at(1).value = Value::kNone;
+  machine.cgroups.at(1).unreadable_on = {1};
   machine.poll();
 
   EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kKnown) << "what was counted stays";
 }
 
-TEST(LabelSumsTest, TotalsThatFallAndComeBackAreAddedOnce) {
+TEST(LabelSumsTest, WhatALateCpuHasCountedIsAddedOnce) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 100);
+  machine.count(1, 60);
+  machine.count(1, 40, 1);
   machine.poll();
-  const Counted before = machine.cgroups.at(1);
-  machine.cgroups.at(1).events = 40;  // a CPU is left out
-  machine.cgroups.at(1).enabled = 40ms;
+  machine.late = {1};
+  machine.count(1, 3, 1);
   machine.poll();
-  machine.cgroups.at(1) = before;
-  machine.count(1, 5);
+  EXPECT_EQ(machine.published("web"), 100U);
+  machine.late.clear();
+  machine.count(1, 2, 1);
 
   machine.poll();
 
@@ -897,6 +1070,7 @@ RC_GTEST_PROP(LabelSumsProperty, HaveAllThatEverWasCountedAndNeverFall, ()) {
       machine.cgroups[next] = of(workload, "/" + std::to_string(next));
       ++next;
     }
+    machine.reconcile();
     for (auto& [series, cgroup] : machine.cgroups) {
       const auto events = static_cast<std::uint64_t>(*rc::gen::inRange(0, 1000));
       machine.count(series, events);
@@ -908,6 +1082,87 @@ RC_GTEST_PROP(LabelSumsProperty, HaveAllThatEverWasCountedAndNeverFall, ()) {
     last = machine.published();
   }
   for (const auto& [workload, events] : counted) RC_ASSERT(machine.published(workload) == events);
+}
+
+/// Cgroups inside of each other, which begin, end, are idle and lack a CPU at any time.
+class Nested {
+ public:
+  void take_step() {
+    const auto series = *rc::gen::inRange<std::uint64_t>(1, kPaths.size() + 1);
+    const auto cpu = *rc::gen::inRange<std::size_t>(0, 2);
+    const auto flip = [](std::set<int>& cpus, int number) {
+      if (cpus.erase(number) == 0) cpus.insert(number);
+    };
+    const auto known = machine.cgroups.find(series);
+    switch (*rc::gen::inRange(0, 8)) {
+      case 0:
+        return begin_or_end(series);
+      case 1:
+        if (known != machine.cgroups.end()) known->second.is_idle = !known->second.is_idle;
+        return;
+      case 2:
+        if (known != machine.cgroups.end()) flip(known->second.unopened_on, static_cast<int>(cpu));
+        return;
+      case 3:
+        return flip(machine.late, static_cast<int>(cpu));
+      case 4:
+        return machine.reconcile();
+      case 5:
+        return poll();
+      default:
+        return work(kPaths[series - 1], cpu, *rc::gen::inRange<std::uint64_t>(1, 100));
+    }
+  }
+  void check() {
+    machine.late.clear();
+    poll();
+    for (std::size_t sum = 0; sum < counted.size(); ++sum) {
+      for (const auto& [values, events] : counted[sum]) {
+        RC_ASSERT(machine.published(sum).at(values) == events);
+      }
+    }
+  }
+
+ private:
+  inline static const std::vector<std::string> kPaths{"/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/e"};
+
+  void begin_or_end(std::uint64_t series) {
+    const auto known = machine.cgroups.find(series);
+    if (known == machine.cgroups.end()) {
+      machine.cgroups.emplace(series,
+                              of(*rc::gen::element<std::string>("x", "y"), kPaths[series - 1]));
+    } else if (known->second.is_present) {
+      known->second.is_present = false;
+    } else {
+      machine.create_again(series);
+    }
+  }
+  void poll() {
+    machine.poll();
+    if (!machine.late.empty()) return;
+    std::erase_if(machine.cgroups, [](const auto& each) { return !each.second.is_present; });
+  }
+  void work(const std::string& path, std::size_t cpu, std::uint64_t events) {
+    std::set<std::pair<std::size_t, std::vector<std::string>>> sums;
+    for (const auto& [series, cgroup] : machine.cgroups) {
+      if (!(path + "/").starts_with(cgroup.path + "/")) continue;
+      machine.count(series, events, cpu);
+      if (!machine.is_open(series, cpu)) continue;
+      sums.emplace(0, std::vector<std::string>{});
+      sums.emplace(1, std::vector<std::string>{cgroup.labels.front().second});
+    }
+    for (const auto& [sum, values] : sums) counted[sum][values] += events;
+  }
+
+  Machine machine{{by({}), by({"workload"})}, /*by_records=*/false};
+  std::vector<std::map<std::vector<std::string>, std::uint64_t>> counted{2};  ///< by sum, values
+};
+
+RC_GTEST_PROP(LabelSumsProperty, HaveWhatWasCountedInNestedCgroupsOnce, ()) {
+  Nested nested;
+  const int steps = *rc::gen::inRange(1, 60);
+  for (int step = 0; step < steps; ++step) nested.take_step();
+  nested.check();
 }
 
 }  // namespace

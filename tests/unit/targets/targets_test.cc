@@ -63,6 +63,7 @@ class TargetTrackerTest : public testing::Test {
   cgroup::Selection selection() const {
     cgroup::Selection selection;
     selection.include.push_back(*cgroup::Pattern::parse(include_));
+    selection.leaves = leaves_;
     return selection;
   }
   /// A reload of what tracker() has, with include_.
@@ -82,6 +83,7 @@ class TargetTrackerTest : public testing::Test {
   void make_cgroup(const std::string& name) { tree_.write("cgroup/" + name + "/cgroup.procs", ""); }
 
   const char* include_ = "/*.service";
+  bool leaves_ = true;
   test::TempTree tree_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   PollReport report_;
@@ -111,6 +113,31 @@ TEST_F(TargetTrackerTest, NewCgroupsFollowThoseThatAreKnown) {
   EXPECT_EQ(grown->cgroups[0].path, "/b.service");
   EXPECT_EQ(grown->cgroups[1].path, "/a.service");
   EXPECT_LT(grown->cgroups[0].series, grown->cgroups[1].series);
+}
+
+TEST_F(TargetTrackerTest, WhereTheyMayNestSumsKnowWhichCgroupsContainOthers) {
+  include_ = "/**";
+  leaves_ = false;
+  plan_->sums = {{.name = "all", .labels = {}}};
+  for (const char* name : {"a", "a/b/c", "d"}) make_cgroup(name);
+  TargetTracker targets = tracker();
+  const auto around = [&](const std::string& path) {
+    const auto now = targets.update(start_, report_);
+    const auto at = std::find_if(now->cgroups.begin(), now->cgroups.end(),
+                                 [&](const CgroupTarget& target) { return target.path == path; });
+    std::vector<std::string> paths;
+    for (const std::size_t outer : at->around) paths.push_back(now->cgroups[outer].path);
+    return paths;
+  };
+  EXPECT_THAT(around("/a/b/c"), ElementsAre("/a/b", "/a"));
+  EXPECT_THAT(around("/d"), testing::IsEmpty());
+
+  const auto plan = std::make_shared<CountingPlan>(*plan_);
+  plan->cgroups_nest = false;
+  plan_ = plan;
+  leaves_ = true;
+  targets.change(as_before());
+  EXPECT_THAT(around("/a/b/c"), ElementsAre("/a/b", "/a")) << "they are closed now";
 }
 
 TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/boot_clock.h"
+#include "targets/counting_plan.h"
+#include "count/snapshot.h"
+#include "count/totals.h"
+
+namespace pex::collect {
+
+/// What one group has counted: in a sum of cgroups, or in a part of it.
+struct GroupSum {
+  GroupTimes times;
+  std::vector<EventTotal> totals;
+
+  void add(const GroupSum& more) {
+    times.add(more.times);
+    totals.resize(std::max(totals.size(), more.totals.size()));
+    for (std::size_t event = 0; event < more.totals.size(); ++event) {
+      totals[event].add(more.totals[event]);
+    }
+  }
+  /// None of its numbers is less than in `part`. Infinite variances leave nothing.
+  void subtract(const GroupSum& part) {
+    each_number(part, [](auto& number, const auto& of_part) {
+      number = number == of_part ? std::decay_t<decltype(number)>{} : number - of_part;
+    });
+  }
+  /// What it and `other` both may have: of each number the smaller one.
+  GroupSum common_with(const GroupSum& other) const {
+    GroupSum common = *this;
+    common.totals.resize(std::min(totals.size(), other.totals.size()));
+    common.each_number(
+        other, [](auto& number, const auto& of_other) { number = std::min(number, of_other); });
+    return common;
+  }
+
+ private:
+  template <typename Step>
+  void each_number(const GroupSum& other, Step step) {
+    step(times.enabled, other.times.enabled);
+    step(times.running, other.times.running);
+    step(times.imputed, other.times.imputed);
+    step(times.unmeasured, other.times.unmeasured);
+    step(times.reference, other.times.reference);
+    step(times.reference_sampled, other.times.reference_sampled);
+    for (std::size_t event = 0; event < std::min(totals.size(), other.totals.size()); ++event) {
+      step(totals[event].value, other.totals[event].value);
+      step(totals[event].observed, other.totals[event].observed);
+      step(totals[event].variance, other.totals[event].variance);
+    }
+  }
+};
+
+/// A sum over the cgroups that have the same values of its labels.
+struct LabelSum {
+  using Clock = std::chrono::steady_clock;
+
+  struct Group {
+    GroupSum sum;
+    GroupRow state;  ///< of all its cgroups, without times; a value that was known once stays
+
+    void forget_states() {
+      if (state.value != GroupRow::Value::kKnown) state.value = GroupRow::Value::kNotHere;
+      state.wanted_on = state.counted_on = 0;
+    }
+    /// One with a value is enough: kKnown is the greatest.
+    void add_state(const GroupRow& row) {
+      state.value = std::max(state.value, row.value);
+      state.has_times = state.has_times || row.has_times;
+      state.wanted_on += row.wanted_on;
+      state.counted_on += row.counted_on;
+    }
+  };
+
+  explicit LabelSum(const ScopePlan& plan, std::string of_share = {})
+      : groups(plan.groups.size()), share(std::move(of_share)) {}
+
+  static constexpr Clock::time_point kNotYet = Clock::time_point::max();
+
+  std::vector<Group> groups;           ///< as plan->cgroup.groups
+  Clock::time_point begun = kNotYet;   ///< the first snapshot that has it
+  Clock::time_point last_member = {};  ///< the last one in which it had a cgroup
+  BootClock::time_point since = BootClock::now();
+  std::string share;  ///< its path in the shares of its plan; empty: it is the rest
+  std::size_t cgroups = 0;
+  bool is_new = true;  ///< published as 0
+};
+
+/// Those of one SumPlan, by the values of its labels. Each stays where it is in memory.
+using LabelSumsByValues = std::map<std::vector<std::string>, LabelSum>;
+
+}  // namespace pex::collect

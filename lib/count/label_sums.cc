@@ -1,0 +1,556 @@
+#include "count/label_sums.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "count/target_groups.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+std::string_view value_of(const cgroup::Description& description, std::string_view label) {
+  for (const auto* labels : {&description.identity, &description.information}) {
+    for (const auto& [name, value] : *labels) {
+      if (name == label) return value;
+    }
+  }
+  return {};
+}
+
+/// Nothing if the cgroup lacks one of the labels.
+std::optional<std::vector<std::string>> values_of(const cgroup::Description& description,
+                                                  const std::vector<std::string>& labels) {
+  std::vector<std::string> values;
+  for (const std::string& label : labels) {
+    const std::string_view value = value_of(description, label);
+    if (value.empty()) return {};
+    values.emplace_back(value);
+  }
+  return values;
+}
+
+/// The values of `labels`, which `before` has in another order.
+std::vector<std::string> in_order_of(const std::vector<std::string>& labels,
+                                     const std::vector<std::string>& before,
+                                     std::vector<std::string> values) {
+  std::vector<std::string> ordered;
+  for (const std::string& label : labels) {
+    const auto at = std::find(before.begin(), before.end(), label) - before.begin();
+    ordered.push_back(values[static_cast<std::size_t>(at)]);
+  }
+  return ordered;
+}
+
+std::vector<std::string> values_of_rest(const SumPlan& plan) {
+  return std::vector<std::string>(plan.labels.size(), LabelSums::kRest);
+}
+
+/// A path of its own for each combination of values, below the cgroup that it is for.
+std::string share_of(std::string_view path, const std::vector<std::string>& values) {
+  std::string own = pex::join(values, "\x1f");
+  std::replace(own.begin(), own.end(), '/', '\x1e');
+  return std::string(path == "/" ? "" : path) + "/" + own;
+}
+
+/// The rows of a cgroup.
+RowRange rows_of(const GroupTable& table, std::size_t slot, std::size_t slots) {
+  const std::size_t rows = table.rows.size() / slots;
+  return {slot * rows, (slot + 1) * rows};
+}
+
+GroupSum sum_of(const GroupTable& table, RowRange rows) {
+  GroupSum sum{{}, std::vector<EventTotal>(table.events)};
+  for (std::size_t row = rows.first; row < rows.end; ++row) {
+    sum.times.add(table.rows[row].times);
+    for (std::size_t event = 0; event < table.events; ++event) {
+      sum.totals[event].add(table.total(row, event));
+    }
+  }
+  return sum;
+}
+
+/// Whether it is counted on all CPUs on which it should be.
+bool is_whole(const GroupRow& row) { return row.counted_on > 0 && !lacks_coverage(row); }
+
+bool is_whole(const GroupTable& table, RowRange rows) {
+  const auto first = table.rows.begin() + static_cast<std::ptrdiff_t>(rows.first);
+  const auto end = table.rows.begin() + static_cast<std::ptrdiff_t>(rows.end);
+  return std::all_of(first, end, [](const GroupRow& row) { return is_whole(row); });
+}
+
+Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
+  return Error{0,
+               "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
+                   " combinations of labels: cgroups with others are added up as '" +
+                   LabelSums::kRest + "', now " + std::to_string(cgroups),
+               "raise 'max' of the sum, or sum by fewer labels"};
+}
+
+}  // namespace
+
+LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
+    : plan_(std::move(plan)),
+      sums_(plan_->sums.size()),
+      shares_(plan_->sums.size()),
+      left_out_(plan_->sums.size()) {}
+
+void LabelSums::follow(std::shared_ptr<const CountingPlan> plan) {
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
+  keep_places(*before, keep_sums(*before));
+  for (LabelSumsByValues& sums : sums_) {
+    for (auto& [values, sum] : sums) {
+      follow_groups(before->cgroup, plan_->cgroup, sum.groups,
+                    [](const GroupPlan&) { return LabelSum::Group{}; });
+    }
+  }
+  hold_shares();
+  for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);
+  is_outdated_ = true;
+  ++layout_;
+}
+
+/// Those that the plan still has; each stays where it is in memory, as members refer to it. Returns
+/// of each SumPlan its number in the plan before; nothing: it is new.
+std::vector<std::optional<std::size_t>> LabelSums::keep_sums(const CountingPlan& before) {
+  std::vector<LabelSumsByValues> sums_before =
+      std::exchange(sums_, std::vector<LabelSumsByValues>(plan_->sums.size()));
+  std::vector<std::optional<std::size_t>> numbers(plan_->sums.size());
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const SumPlan& now = plan_->sums[number];
+    const auto same = std::find_if(before.sums.begin(), before.sums.end(), [&](const auto& each) {
+      return each.name == now.name && std::is_permutation(each.labels.begin(), each.labels.end(),
+                                                          now.labels.begin(), now.labels.end());
+    });
+    if (same == before.sums.end()) continue;
+    numbers[number] = static_cast<std::size_t>(same - before.sums.begin());
+    LabelSumsByValues& sums = sums_before[*numbers[number]];
+    while (!sums.empty()) {
+      auto sum = sums.extract(sums.begin());
+      sum.key() = in_order_of(now.labels, same->labels, std::move(sum.key()));
+      sums_[number].insert(std::move(sum));
+    }
+  }
+  return numbers;
+}
+
+/// What cgroups have counted before is in no sum that begins now.
+void LabelSums::keep_places(const CountingPlan& before,
+                            const std::vector<std::optional<std::size_t>>& numbers) {
+  for (Member& member : members_) {
+    std::vector<Place> places = std::exchange(
+        member.places, std::vector<Place>(plan_->sums.size(), Place{.has_joined = true}));
+    for (std::size_t number = 0; number < numbers.size(); ++number) {
+      if (!numbers[number]) continue;
+      Place& place = member.places[number];
+      place = std::move(places[*numbers[number]]);
+      for (auto& [sum, groups] : place.inside) {
+        follow_groups(before.cgroup, plan_->cgroup, groups,
+                      [](const GroupPlan&) { return GroupSum{}; });
+      }
+    }
+  }
+}
+
+/// Where there are more than the plan allows now, the newest end.
+void LabelSums::end_surplus(std::size_t number) {
+  std::vector<const LabelSum*> oldest_first;
+  for (const auto& [values, sum] : sums_[number]) {
+    if (!sum.share.empty()) oldest_first.push_back(&sum);
+  }
+  std::stable_sort(oldest_first.begin(), oldest_first.end(),
+                   [](const LabelSum* a, const LabelSum* b) { return a->begun < b->begun; });
+  const std::size_t staying = std::min(oldest_first.size(), plan_->sums[number].max);
+  const std::unordered_set<const LabelSum*> surplus(
+      oldest_first.begin() + static_cast<std::ptrdiff_t>(staying), oldest_first.end());
+  if (!surplus.empty()) end(number, surplus);
+}
+
+void LabelSums::follow(std::shared_ptr<const TargetSet> targets,
+                       std::span<const GroupTable* const> tables) {
+  const bool is_same = targets->has_layout_of(*targets_);
+  targets_ = std::move(targets);
+  if (!std::exchange(is_outdated_, false) && is_same) return;
+  members_.resize(targets_->cgroups.size(), {0, std::vector<Place>(plan_->sums.size())});
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    const std::uint64_t series = targets_->cgroups[slot].series;
+    if (members_[slot].series == series) continue;
+    members_[slot] = {series, std::vector<Place>(plan_->sums.size())};
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) find_sums(number);
+  join(tables);
+}
+
+// --- which sum a cgroup is in -------------------------------------------------------------------
+
+void LabelSums::find_sums(std::size_t number) {
+  const std::vector<std::string> rest_values = values_of_rest(plan_->sums[number]);
+  const std::vector<CgroupTarget>& targets = targets_->cgroups;
+  std::vector<std::optional<std::vector<std::string>>> values;
+  for (const CgroupTarget& target : targets) {
+    values.emplace_back();
+    if (target.is_free()) continue;
+    values.back() = values_of(*target.description, plan_->sums[number].labels);
+    if (values.back()) make_sum(number, *values.back(), target.path);
+  }
+  left_out_[number] = 0;
+  for (auto& [of_sum, sum] : sums_[number]) sum.cgroups = 0;
+  for (std::size_t slot = 0; slot < targets.size(); ++slot) {
+    LabelSum*& sum = members_[slot].places[number].sum;
+    sum = nullptr;
+    if (!values[slot]) continue;
+    const auto own = sums_[number].find(*values[slot]);
+    sum = own == sums_[number].end() ? &rest(number) : &own->second;
+    const bool is_left_out = own == sums_[number].end() && *values[slot] != rest_values;
+    left_out_[number] += is_left_out ? 1 : 0;
+    if (targets[slot].cgroup) ++sum->cgroups;
+  }
+}
+
+/// If these values have none, and there is room.
+void LabelSums::make_sum(std::size_t number, const std::vector<std::string>& values,
+                         std::string_view path) {
+  LabelSumsByValues& sums = sums_[number];
+  const SumPlan& plan = plan_->sums[number];
+  if (sums.contains(values)) return;
+  if (!values.empty() && values == values_of_rest(plan)) return;
+  std::string share = share_of(path, values);
+  if (shares_[number].held() >= plan.max && !make_room(number, share)) return;
+  shares_[number].hold(share);
+  sums.emplace(values, LabelSum{plan_->cgroup, std::move(share)});
+  ++layout_;
+}
+
+/// By ending a sum of a subtree that has more than its fair share.
+bool LabelSums::make_room(std::size_t number, const std::string& share) {
+  const std::optional<std::string> displaced = shares_[number].displaced_by(share);
+  if (!displaced) return false;
+  for (const auto& [values, sum] : sums_[number]) {
+    if (sum.share != *displaced) continue;
+    end(number, {&sum});
+    return true;
+  }
+  return false;
+}
+
+LabelSum& LabelSums::rest(std::size_t number) {
+  const auto [at, is_new] =
+      sums_[number].try_emplace(values_of_rest(plan_->sums[number]), plan_->cgroup);
+  layout_ += is_new ? 1 : 0;
+  return at->second;
+}
+
+void LabelSums::hold_shares() {
+  left_out_.assign(sums_.size(), 0);
+  shares_ = std::vector<cgroup::FairShares>(sums_.size());
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    for (const auto& [values, sum] : sums_[number]) {
+      if (!sum.share.empty()) shares_[number].hold(sum.share);
+    }
+  }
+}
+
+// --- late labels --------------------------------------------------------------------------------
+
+/// Outer ones first: those inside of them may be contained then.
+void LabelSums::join(std::span<const GroupTable* const> tables) {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    const std::vector<Place>& places = members_[slot].places;
+    const bool joins = std::any_of(places.begin(), places.end(), [](const Place& place) {
+      return place.sum != nullptr && !place.has_joined;
+    });
+    if (joins) slots.push_back(slot);
+  }
+  const auto depth = [this](std::size_t slot) { return targets_->cgroups[slot].around.size(); };
+  std::stable_sort(slots.begin(), slots.end(),
+                   [&](std::size_t a, std::size_t b) { return depth(a) < depth(b); });
+  for (const std::size_t slot : slots) {
+    for (std::size_t number = 0; number < sums_.size(); ++number) {
+      const Place& place = members_[slot].places[number];
+      if (place.sum != nullptr && !place.has_joined) join(slot, number, tables);
+    }
+  }
+}
+
+void LabelSums::join(std::size_t slot, std::size_t number,
+                     std::span<const GroupTable* const> tables) {
+  const CgroupTarget& target = targets_->cgroups[slot];
+  Place& place = members_[slot].places[number];
+  place.has_joined = true;
+  const auto inside = std::exchange(place.inside, {});
+  const auto added = inside.find(place.sum);
+  for (std::size_t group = 0; group < tables.size(); ++group) {
+    const GroupTable& table = *tables[group];
+    const auto counts = [&](std::size_t outer) {
+      return targets_->cgroups[outer].is_counted() &&
+             is_whole(table, rows_of(table, outer, members_.size()));
+    };
+    if (is_contained(target, slot, number, counts)) continue;
+    GroupSum own = sum_of(table, rows_of(table, slot, members_.size()));
+    if (added != inside.end()) own.subtract(own.common_with(added->second[group]));
+    place.sum->groups[group].sum.add(own);
+    for (const std::size_t outer : target.around) {
+      Place& around = members_[outer].places[number];
+      if (around.waits()) around.add_inside(*place.sum, group, own);
+    }
+  }
+}
+
+/// Whether an outer one is in the same sum that `counts(slot)`.
+template <typename Counts>
+bool LabelSums::is_contained(const CgroupTarget& target, std::size_t slot, std::size_t number,
+                             Counts counts) const {
+  return std::any_of(target.around.begin(), target.around.end(), [&](std::size_t outer) {
+    return counts(outer) && members_[outer].places[number].sum == members_[slot].places[number].sum;
+  });
+}
+
+// --- increments ---------------------------------------------------------------------------------
+
+/// What one group has counted on one CPU in a part of a poll.
+class LabelSums::Adding {
+ public:
+  Adding(LabelSums& sums, const TargetGroups& counted, const TargetSet& targets, std::size_t group)
+      : sums_(sums),
+        counted_(counted),
+        targets_(targets),
+        group_(group),
+        may_have_ended_(!sums.targets_->has_layout_of(targets)) {}
+
+  void add_exact(std::size_t slot, nanoseconds enabled, std::span<const std::uint64_t> counts) {
+    more_.times = {.enabled = enabled, .running = enabled};
+    more_.totals.clear();
+    for (const std::uint64_t count : counts) more_.totals.push_back({count, count, 0});
+    add(slot);
+  }
+  void add(std::size_t slot, const GroupTimes& times, std::span<const EventTotal> totals) {
+    more_.times = times;
+    more_.totals.assign(totals.begin(), totals.end());
+    add(slot);
+  }
+  void change_state(std::size_t, const GroupState&, const GroupState&) {}
+
+  /// After all others, those inside of them first.
+  void add_begun_ones() {
+    const auto depth = [this](const auto& begun) {
+      return targets_.cgroups[begun.first].around.size();
+    };
+    std::stable_sort(begun_ones_.begin(), begun_ones_.end(),
+                     [&](const auto& a, const auto& b) { return depth(a) > depth(b); });
+    for (const auto& [slot, more] : begun_ones_) {
+      for (std::size_t number = 0; number < sums_.sums_.size(); ++number) {
+        add(slot, number, less_inner_ones(slot, number, more));
+      }
+    }
+  }
+
+ private:
+  /// By outer cgroup, SumPlan and sum.
+  using Inside = std::map<std::tuple<std::size_t, std::size_t, LabelSum*>, GroupSum>;
+
+  /// The CPU was late, and another series may have the slot now.
+  bool has_ended(std::size_t slot) const {
+    return may_have_ended_ && !sums_.targets_->has_series_of(targets_, slot);
+  }
+  /// It was opened in this part of a poll.
+  bool begins(std::size_t slot) const { return counted_.is_open(slot) && !counted_.was_open(slot); }
+  Place& place(std::size_t slot, std::size_t number) const {
+    return sums_.members_[slot].places[number];
+  }
+
+  void add(std::size_t slot) {
+    if (has_ended(slot)) return;
+    if (targets_.is_nested && begins(slot)) return begun_ones_.push_back({slot, more_});
+    for (std::size_t number = 0; number < sums_.sums_.size(); ++number) add(slot, number, more_);
+  }
+
+  void add(std::size_t slot, std::size_t number, const GroupSum& more) {
+    LabelSum* const sum = place(slot, number).sum;
+    const CgroupTarget& target = targets_.cgroups[slot];
+    const auto counts = [this](std::size_t outer) {
+      return !has_ended(outer) && counted_.was_open(outer);
+    };
+    if (sum == nullptr || sums_.is_contained(target, slot, number, counts)) return;
+    sum->groups[group_].sum.add(more);
+    for (const std::size_t outer : target.around) {
+      if (has_ended(outer) || !place(outer, number).may_contain(sum)) continue;
+      if (begins(outer)) {
+        inside_[{outer, number, sum}].add(more);
+      } else if (counted_.was_open(outer)) {
+        place(outer, number).add_inside(*sum, group_, more);
+      }
+    }
+  }
+
+  GroupSum less_inner_ones(std::size_t slot, std::size_t number, GroupSum more) {
+    const GroupSum all = more;
+    for (auto of = inside_.lower_bound({slot, number, nullptr}); of != inside_.end(); ++of) {
+      auto& [key, inside] = *of;
+      const auto& [outer, of_number, sum] = key;
+      if (outer != slot || of_number != number) break;
+      const GroupSum common = all.common_with(inside);
+      inside.subtract(common);
+      Place& around = place(slot, number);
+      around.waits() ? around.add_inside(*sum, group_, common) : more.subtract(common);
+    }
+    return more;
+  }
+
+  LabelSums& sums_;
+  const TargetGroups& counted_;
+  const TargetSet& targets_;
+  std::size_t group_;
+  bool may_have_ended_;
+  GroupSum more_;                                             ///< reused, to allocate nothing
+  std::vector<std::pair<std::size_t, GroupSum>> begun_ones_;  ///< by slot
+  Inside inside_;  ///< of those: what those inside of them have added
+};
+
+void LabelSums::add(const TargetGroups& counted, const TargetSet& targets) {
+  if (sums_.empty()) return;
+  const std::optional<std::size_t> group = find_group(plan_->cgroup, counted.plan().id);
+  if (!group) return;
+  Adding adding{*this, counted, targets, *group};
+  counted.increments().for_each({0, targets.cgroups.size()}, adding);
+  adding.add_begun_ones();
+}
+
+void LabelSums::add_passed_over(std::size_t slot, nanoseconds time) {
+  const CgroupTarget& target = targets_->cgroups[slot];
+  const auto exists = [this](std::size_t outer) {
+    return targets_->cgroups[outer].cgroup != nullptr;
+  };
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    LabelSum* const sum = members_[slot].places[number].sum;
+    if (sum == nullptr || is_contained(target, slot, number, exists)) continue;
+    for (LabelSum::Group& group : sum->groups) {
+      group.sum.times.add({.enabled = time, .unmeasured = time});
+    }
+  }
+}
+
+// --- values -------------------------------------------------------------------------------------
+
+void LabelSums::publish(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
+  if (sums_.empty()) return;
+  note_age(now);
+  add_states(snapshot);
+  end_idle(now);
+  write(snapshot);
+  report_left_out(report);
+}
+
+/// An outer cgroup has the state of those inside of it, too, where it is counted itself.
+void LabelSums::add_states(const Snapshot& snapshot) {
+  for (LabelSumsByValues& sums : sums_) {
+    for (auto& [values, sum] : sums) {
+      for (LabelSum::Group& group : sum.groups) group.forget_states();
+    }
+  }
+  const std::vector<CgroupRow>& rows = snapshot.cgroup_rows;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t slot = rows[row].target;
+    const CgroupTarget& target = targets_->cgroups[slot];
+    const std::size_t of_slot = rows.size() / members_.size();
+    for (std::size_t group = 0; group < snapshot.cgroup.size(); ++group) {
+      const GroupTable& table = snapshot.cgroup[group];
+      const auto counts = [&](std::size_t outer) {
+        return targets_->cgroups[outer].is_counted() &&
+               is_whole(table.rows[outer * of_slot + row % of_slot]);
+      };
+      for (std::size_t number = 0; number < sums_.size(); ++number) {
+        LabelSum* const sum = members_[slot].places[number].sum;
+        if (sum == nullptr || is_contained(target, slot, number, counts)) continue;
+        sum->groups[group].add_state(table.rows[row]);
+      }
+    }
+  }
+}
+
+void LabelSums::note_age(Clock::time_point now) {
+  for (const Member& member : members_) {
+    for (const Place& place : member.places) {
+      if (place.sum != nullptr) place.sum->last_member = now;
+    }
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const nanoseconds zero_for = plan_->sums[number].zero_for;
+    for (auto& [values, sum] : sums_[number]) {
+      if (sum.begun == LabelSum::kNotYet) sum.begun = sum.last_member = now;
+      sum.is_new = sum.is_new && now - sum.begun < zero_for;
+    }
+  }
+}
+
+/// Not while a member is there, or lingers.
+void LabelSums::end_idle(Clock::time_point now) {
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const nanoseconds idle = plan_->sums[number].idle;
+    std::unordered_set<const LabelSum*> idle_ones;
+    for (const auto& [values, sum] : sums_[number]) {
+      if (now - sum.last_member > idle) idle_ones.insert(&sum);
+    }
+    if (idle_ones.empty()) continue;
+    end(number, idle_ones);
+    is_outdated_ = is_outdated_ || left_out_[number] > 0;  // there is room again
+  }
+}
+
+void LabelSums::end(std::size_t number, const std::unordered_set<const LabelSum*>& ended) {
+  for (Member& member : members_) {
+    Place& place = member.places[number];
+    if (ended.contains(place.sum)) place.sum = nullptr;
+    std::erase_if(place.inside, [&](const auto& each) { return ended.contains(each.first); });
+  }
+  for (const LabelSum* const sum : ended) shares_[number].remove(sum->share);
+  std::erase_if(sums_[number], [&](const auto& sum) { return ended.contains(&sum.second); });
+  ++layout_;
+}
+
+void LabelSums::write(Snapshot& snapshot) const {
+  snapshot.sums_layout = layout_;
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    SumTable& table = snapshot.sums.emplace_back();
+    table.left_out = left_out_[number];
+    for (const GroupTable& group : snapshot.cgroup) {
+      GroupTable& of = table.groups.emplace_back();
+      of.events = group.events;
+      of.is_estimated = group.is_estimated;
+      of.rows.resize(sums_[number].size());
+      of.totals.resize(of.rows.size() * of.events);
+      of.reference_weights.assign(of.events, std::nullopt);
+    }
+    for (const auto& [values, sum] : sums_[number]) {
+      const std::size_t row = table.rows.size();
+      table.rows.push_back({values, sum.since, sum.cgroups, sum.is_new});
+      for (std::size_t group = 0; group < table.groups.size(); ++group) {
+        const auto& [counted, state] = sum.groups[group];
+        GroupRow& of = table.groups[group].rows[row];
+        of = state;
+        if (sum.is_new) continue;
+        of.times = counted.times;
+        for (std::size_t event = 0; event < counted.totals.size(); ++event) {
+          table.groups[group].total(row, event) = counted.totals[event];
+        }
+      }
+    }
+  }
+}
+
+void LabelSums::report_left_out(PollReport& report) const {
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    if (left_out_[number] == 0) continue;
+    const SumPlan& sum = plan_->sums[number];
+    report.add_failure("sum '" + sum.name + "'", too_many_sums(sum, left_out_[number]));
+  }
+}
+
+}  // namespace pex::collect
