@@ -18,8 +18,8 @@ class ScrapeIntervals {
 
   void add(const std::string& client, Clock::time_point now);
 
-  /// The longest interval of those who scrape regularly: whose last four scrapes came at intervals
-  /// that differ by at most a quarter, and whose next one is not overdue. Nothing: nobody does.
+  /// The longest interval among regular clients: their last four scrapes came at intervals that
+  /// differ by at most a quarter, and the next one is not overdue. Empty if there are none.
   std::optional<Clock::duration> longest(Clock::time_point now) const;
 
  private:

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/boot_clock.h"
-#include "targets/counting_plan.h"
 #include "count/snapshot.h"
 #include "count/totals.h"
+#include "targets/counting_plan.h"
 
 namespace pex::collect {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "cgroup/fair_shares.h"
+#include "count/label_sum.h"
+#include "count/snapshot.h"
 #include "targets/counting_plan.h"
 #include "targets/poll_report.h"
-#include "count/snapshot.h"
-#include "count/label_sum.h"
 #include "targets/targets.h"
 
 namespace pex::collect {

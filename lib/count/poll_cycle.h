@@ -56,8 +56,8 @@ class PollCycle {
   /// again. Their time meanwhile is enabled, without the PMU.
   void set_paused(bool paused) { is_paused_ = paused; }
 
-  /// Whether it was given no targets for some time before the next run() or reconcile(), because
-  /// its CPU was late: cgroups that came and ended meanwhile were never open here.
+  /// Set if this CPU skipped rounds since its last part, because it was late: cgroups that came and
+  /// ended meanwhile were never open here.
   void set_missed_targets(bool missed) { has_missed_targets_ = missed; }
 
   int cpu() const { return cpu_; }

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kStarvedPolls = 3;     // may be chance in fewer
 constexpr std::uint32_t kMaxSteps = 300;  // in a row: 5 minutes at the default interval
 
-/// Not in the rest of its duty cycle: its turn would be nobody's.
+/// A group in the off phase of its duty cycle is skipped: its turn would be wasted.
 bool takes_part(const TargetGroups& group, std::size_t target) {
   return !group.is_paused() && group.can_stop(target) && group.plan().is_multiplexed() &&
          group.plan().auxiliary.always_on;

@@ -118,8 +118,8 @@ struct Snapshot {
   std::vector<CgroupRow> cgroup_rows;
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
-  /// For each target the number of the snapshot since which its rows are the same, if the plan and
-  /// the layout of the targets are; empty without a number.
+  /// For each slot the number of the snapshot in which its rows last changed, if the plan and the
+  /// layout of the targets are the same; empty without a number.
   std::vector<std::uint64_t> same_since;
   std::vector<SumTable> sums;  ///< as plan->sums
   GroupStarts starts;

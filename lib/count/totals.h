@@ -8,7 +8,7 @@
 
 namespace pex::collect {
 
-/// At its maximum a total stands still, as a wrap would be a fall.
+/// Saturates, because a total that wraps would decrease.
 inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;

@@ -7,8 +7,8 @@
 
 namespace pex::collect {
 
-/// For how long a group at one target has wanted the PMU while the kernel's own clock of it stood
-/// still: it was stopped, so that others may count (rotation.h), or it is pinned and has lost its
+/// The time for which a group at one target was runnable while the kernel's clock of it was
+/// stopped: it was stopped, so that others may count (rotation.h), or it is pinned and has lost its
 /// place. Measured by `on_cpu`, the time for which the target was on the CPU, which events that
 /// always count provide; without them, only the kernel's clock is known.
 ///

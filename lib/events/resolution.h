@@ -23,7 +23,7 @@ struct Resolution {
 };
 using Resolved = Result<std::vector<Resolution>, Unresolved>;
 
-/// The attributes.
+/// The machine as kinds of events see it: its files and PMUs.
 struct Machine {
   const host::HostRoots& roots;
   const PmuCatalogue& pmus;

@@ -49,8 +49,8 @@ struct Response {
 Response plain_text(unsigned status, std::string text);
 
 /// Gives the answer to one request: called once, on the loop, within the handler or later. The
-/// client may have left by then, which makes no difference to the caller. Dropping it uncalled is
-/// answered with 500.
+/// client may have left by then: this is harmless. If it is destroyed without being called, the
+/// client gets a 500.
 using Respond = std::function<void(Response)>;
 
 /// Answers requests for one exact path. The handler runs on the loop: it must not block. An

@@ -52,7 +52,7 @@ struct CounterRequest {
   bool enable_on_exec = false;  ///< it starts with the next execve(2) of the thread
 };
 
-/// What one event is about: the other arguments of perf_event_open(2).
+/// The remaining arguments of perf_event_open(2).
 struct EventTarget {
   int pid = -1;  ///< a thread, 0: the calling one, -1: all; a cgroup's directory with PID_CGROUP
   int cpu = -1;  ///< -1: any, if there is a pid
@@ -86,8 +86,7 @@ class PerfKernel {
   virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;
 
   /// Opens an event with all attributes as they are, close-on-exec. `attr.size` is the size to
-  /// send; after E2BIG it is that of the kernel's own perf_event_attr, as it is if the kernel knows
-  /// less than what was sent.
+  /// send; with E2BIG the kernel stores the size that it supports.
   virtual Result<OpenCounter> open_event(EventAttr& attr, const EventTarget& target) = 0;
 
   /// One ioctl(2) on an open event; event_control.h has the meaning of `argument`.

@@ -34,8 +34,8 @@ struct SelectedEvents {
 /// each event alone, or after the one that the kernel requires before it. A group becomes two, one
 /// for each scope, if some of its events count on CPUs and not in cgroups.
 ///
-/// `in_force`: the events of the plan that is replaced. What that counts is not left out because a
-/// right is missing now: its open counters go on, and the polls find out when more can be opened.
+/// `in_force`: the events of the plan that is replaced. Events that it counts stay, even if a
+/// permission was revoked since: their open counters go on.
 SelectedEvents select_events(const config::Config& config, const Machine& machine,
                              std::span<const EventAvailability> in_force = {});
 

@@ -161,8 +161,8 @@ void add_pieces(const Part& part, const Pieces& pieces, const events::PmuCatalog
   }
 }
 
-/// Software events take no counter from anybody, so their groups count all the time; returns a
-/// warning if that are all.
+/// Groups of software events take no counter from others, so they count all the time; returns a
+/// warning if the group has nothing else.
 std::optional<Error> set_duty_cycle(const config::Group& configured, double shift,
                                     collect::ScopePlan& plan) {
   if (!configured.duty_cycle || plan.groups.empty()) return {};

@@ -35,8 +35,8 @@ std::vector<std::size_t> GroupTurns::next(std::span<const Member> members, nanos
   return groups;
 }
 
-/// What is lost in this turn is judged by. Not if groups are only stopped: others of them that were
-/// rotated out come back only when the kernel's timer fires (perf_mux_hrtimer_handler in
+/// The baseline for judging the losses of this turn. Not if groups are only stopped: others that
+/// were rotated out come back only when the kernel's timer fires (perf_mux_hrtimer_handler in
 /// kernel/events/core.c). Each start puts back all that fit.
 void GroupTurns::see(std::span<const Member> members, std::span<const Member> chosen) {
   const auto enabled_of = [](std::span<const Member> of) {

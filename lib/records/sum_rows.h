@@ -14,7 +14,7 @@ namespace pex::collect {
 ///   of each group, one after another:
 ///     [0]                     time running, ns
 ///     [1..n]                  counts, of n events
-/// At its maximum a sum stands still, as a wrap would be a fall.
+/// Sums saturate, because a sum that wraps would decrease.
 class SumRows {
  public:
   /// Groups have the numbers of their owner, which are reused and so stay small. A new group has

@@ -31,7 +31,7 @@ struct SwitchValues {
 /// interval that is not whole, the counts are dropped, as they may be those of several cgroups.
 ///
 /// One group, the base, never loses the PMU. Its times are the time enabled of all groups. That of
-/// an interval that is not whole is *lost time*, which is nobody's: any cgroup may have run in it,
+/// an interval that is not whole is *lost time*, attributed to no cgroup: any may have run in it,
 /// also one that has no record (CgroupSums::lose()). A group that was off the PMU in a whole
 /// interval has less time running than enabled: it can be scaled in the same way as that of a
 /// multiplexed group.

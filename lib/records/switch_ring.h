@@ -302,7 +302,7 @@ bool SwitchRing::visit_values(std::span<const std::uint64_t> words, Visitor& vis
   return true;
 }
 
-/// False: it cannot be decoded. What is neither of the two is of no use.
+/// False: it cannot be decoded. Other types of records are ignored.
 template <typename Visitor>
 bool SwitchRing::visit_other(std::span<const std::byte> record, Visitor& visit) const {
   const auto decoded = decode_record(layout_, record);

@@ -53,45 +53,62 @@ class MachineSource final : public CounterSource {
                 std::map<std::string, Doing>& doing)
       : cpu_(cpu), by_records_(by_records), cgroups_(cgroups), doing_(doing) {}
 
+  std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override {
+    return std::make_unique<Group>(*this, group.name == "new");
+  }
   std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
   void forget_cpu() override {}
-  Result<Handle, perf::OpenFailure> open(
-      const GroupPlan& group, std::span<const perf::CounterSpec>,
-      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
-    if (is_among(cgroup->path, &Counted::unopened_on)) {
-      return perf::OpenFailure{0, Error{ENODEV, "open", {}}};
-    }
-    Doing& doing = doing_[cgroup->path];
-    if (!by_records_) doing.closed_at = doing.events;
-    groups_[++last_] = {cgroup->path, group.name == "new"};
-    return last_;
-  }
-  void close(Handle handle) override {
-    const Group closed = groups_.extract(handle).mapped();
-    if (!closed.is_new) doing_[closed.path].closed_at = doing_[closed.path].events;
-  }
-  Result<State> read(Handle handle, perf::GroupReading& reading) override {
-    const auto& [path, is_new] = groups_.at(handle);
-    if (is_among(path, &Counted::unreadable_on)) return Error{EIO, "read", {}};
-    const std::uint64_t events = is_new ? 0 : doing_[path].events - doing_[path].closed_at;
-    reading = {};
-    reading.time_enabled = reading.time_running = std::chrono::milliseconds{events};
-    reading.counts = {events};
-    return State::kCounting;
-  }
-  Result<State> read_off_pmu(Handle, perf::GroupReading&) override { return State::kOffPmu; }
-  Result<> disable(Handle) override { return {}; }
-  Result<> enable(Handle) override { return {}; }
-  std::size_t events(Handle) const override { return 1; }
   std::size_t own_events() const override { return 0; }
   nanoseconds now() override { return {}; }
   std::uint64_t progress() const override { return 0; }
 
  private:
-  struct Group {
-    std::string path;
-    bool is_new = false;  ///< it counts nothing
+  /// `is_new`: it counts nothing.
+  class Group final : public GroupCounters {
+   public:
+    Group(MachineSource& source, bool is_new) : source_(source), is_new_(is_new) {}
+
+    Result<Opened, perf::OpenFailure> open(
+        std::size_t target, const GroupPlan&, std::span<const perf::CounterSpec>,
+        const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
+      if (source_.is_among(cgroup->path, &Counted::unopened_on)) {
+        return perf::OpenFailure{0, Error{ENODEV, "open", {}}};
+      }
+      const Doing& doing = source_.doing_[cgroup->path];
+      open_[target] = {cgroup->path, source_.by_records_ ? doing.closed_at : doing.events};
+      return Opened{.events = 1};
+    }
+    void close(std::size_t target) override {
+      Doing& doing = source_.doing_[open_.at(target).path];
+      if (!is_new_) doing.closed_at = doing.events;
+      open_.erase(target);
+    }
+    Result<State> read(std::size_t target, perf::GroupInterval& since) override {
+      Open& open = open_.at(target);
+      if (source_.is_among(open.path, &Counted::unreadable_on)) return Error{EIO, "read", {}};
+      const std::uint64_t now = source_.doing_[open.path].events;
+      const std::uint64_t events = is_new_ ? 0 : now - std::exchange(open.read_at, now);
+      since = {};
+      since.enabled = since.running = std::chrono::milliseconds{events};
+      since.counts = {events};
+      return State::kCounting;
+    }
+    Result<State> read_off_pmu(std::size_t, perf::GroupInterval&) override {
+      return State::kOffPmu;
+    }
+    Result<> set_enabled(std::size_t, bool) override { return {}; }
+
+   private:
+    struct Open {
+      std::string path;
+      std::uint64_t read_at = 0;  ///< the events then
+    };
+
+    MachineSource& source_;
+    bool is_new_;
+    std::map<std::size_t, Open> open_;
   };
+
   bool is_among(const std::string& path, std::set<int> Counted::*cpus) const {
     return std::any_of(cgroups_.begin(), cgroups_.end(), [&](const auto& each) {
       return each.second.path == path && (each.second.*cpus).contains(cpu_);
@@ -102,8 +119,6 @@ class MachineSource final : public CounterSource {
   bool by_records_;
   const std::map<std::uint64_t, Counted>& cgroups_;
   std::map<std::string, Doing>& doing_;
-  std::map<Handle, Group> groups_;
-  Handle last_ = 0;
 };
 
 /// Cgroups with one group of one event on two CPUs.

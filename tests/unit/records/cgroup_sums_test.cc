@@ -26,7 +26,7 @@ using std::chrono::nanoseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-using Target = std::size_t;  ///< a slot
+using Slot = std::size_t;
 using Counts = std::vector<std::uint64_t>;
 
 /// The cgroups of a machine, and what is known of them. Group 0 has two events, group 1 one.
@@ -48,10 +48,10 @@ class SummedCgroups {
     publish_names();
   }
 
-  Target open(std::uint64_t id, const std::string& path, std::size_t group = 0) {
+  Slot open(std::uint64_t id, const std::string& path, std::size_t group = 0) {
     return slots.open(id, path, group);
   }
-  void close(Target target) { slots.close(target); }
+  void close(Slot target) { slots.close(target); }
 
   /// It ran, and group 0 counted.
   void run(std::uint64_t id, nanoseconds time, std::uint64_t count = 0) {
@@ -63,17 +63,15 @@ class SummedCgroups {
     for (; times > 0; --times) sums.end_poll(now_ += each);
   }
 
-  test::SlotSums::Sum read(Target target, std::size_t group = 0) {
-    return slots.read(target, group);
-  }
-  nanoseconds enabled(Target target) { return read(target).enabled; }
-  std::uint64_t count(Target target) { return read(target).counts[0]; }
-  std::vector<Target> changed() {
+  test::SlotSums::Sum read(Slot target, std::size_t group = 0) { return slots.read(target, group); }
+  nanoseconds enabled(Slot target) { return read(target).enabled; }
+  std::uint64_t count(Slot target) { return read(target).counts[0]; }
+  std::vector<Slot> changed() {
     sums.give();
     RowSet all{16};
     sums.take_changed(all);
-    std::vector<Target> changed;
-    all.for_each([&](Target target) { changed.push_back(target); });
+    std::vector<Slot> changed;
+    all.for_each([&](Slot target) { changed.push_back(target); });
     return changed;
   }
 
@@ -110,7 +108,7 @@ class CgroupSumsTest : public testing::Test, protected SummedCgroups {};
 // --- targets ------------------------------------------------------------------------------------
 
 TEST_F(CgroupSumsTest, ATargetHasWhatItsIdDidSinceItWasOpened) {
-  const Target target = open(7, "/a");
+  const Slot target = open(7, "/a");
 
   pass(7, 10ms);
   sums.add_counts(0, 7, 9ms, Counts{100, 200});
@@ -126,7 +124,7 @@ TEST_F(CgroupSumsTest, ATargetHasWhatItsIdDidSinceItWasOpened) {
 }
 
 TEST_F(CgroupSumsTest, ATargetHasWhatAllCgroupsBelowItDid) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   name(2, "/a/b");
   name(3, "/a/b/c");
   name(4, "/ab");
@@ -139,14 +137,14 @@ TEST_F(CgroupSumsTest, ATargetHasWhatAllCgroupsBelowItDid) {
 
 TEST_F(CgroupSumsTest, EachTargetAboveHasAnIncrementOnce) {
   name(4, "/a/b/c/d");
-  const Target a = open(1, "/a");
-  const Target c = open(3, "/a/b/c");
-  const Target root = open(9, "/");
-  const Target other = open(5, "/e");
+  const Slot a = open(1, "/a");
+  const Slot c = open(3, "/a/b/c");
+  const Slot root = open(9, "/");
+  const Slot other = open(5, "/e");
 
   run(4, 2ms, 7);
 
-  for (const Target target : {a, c, root}) {
+  for (const Slot target : {a, c, root}) {
     EXPECT_EQ(count(target), 7U);
     EXPECT_EQ(enabled(target), 2ms);
   }
@@ -154,8 +152,8 @@ TEST_F(CgroupSumsTest, EachTargetAboveHasAnIncrementOnce) {
 }
 
 TEST_F(CgroupSumsTest, AClosedTargetLeavesItsCgroupsToTheOneAbove) {
-  const Target a = open(1, "/a");
-  const Target b = open(2, "/a/b");
+  const Slot a = open(1, "/a");
+  const Slot b = open(2, "/a/b");
   name(2, "/a/b");
   name(3, "/a/b/c");
   run(3, 1ms, 1);
@@ -168,7 +166,7 @@ TEST_F(CgroupSumsTest, AClosedTargetLeavesItsCgroupsToTheOneAbove) {
 }
 
 TEST_F(CgroupSumsTest, ACgroupThatIsCreatedAgainBelongsToTheTargetAtItsPath) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   name(1, "/a");
   name(2, "/a");
 
@@ -182,10 +180,10 @@ TEST_F(CgroupSumsTest, ATargetOpenedAtThePathOfAnotherCountsFromZeroAndTheOtherG
   name(1, "/a");
   name(2, "/a");
   name(3, "/a/b");
-  const Target before = open(1, "/a");
+  const Slot before = open(1, "/a");
   run(3, 1ms, 1);
   poll(3);
-  const Target after = open(2, "/a");
+  const Slot after = open(2, "/a");
 
   run(1, 1ms, 10);
   run(2, 1ms, 100);
@@ -199,7 +197,7 @@ TEST_F(CgroupSumsTest, ATargetOpenedAtThePathOfAnotherCountsFromZeroAndTheOtherG
 }
 
 TEST_F(CgroupSumsTest, ATargetIsOpenUntilTheLastOfItsGroupsIsClosed) {
-  const Target target = open(1, "/a", 0);
+  const Slot target = open(1, "/a", 0);
   ASSERT_EQ(open(1, "/a", 1), target);
   close(target);
 
@@ -226,7 +224,7 @@ TEST_F(CgroupSumsTest, WhatIsNotATargetAfterTwoPollsCountsFromItsOpeningOn) {
   poll(3);
   run(1, 1ms, 10);
 
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(1, 1ms, 100);
 
   EXPECT_EQ(count(target), 100U);
@@ -235,11 +233,11 @@ TEST_F(CgroupSumsTest, WhatIsNotATargetAfterTwoPollsCountsFromItsOpeningOn) {
 
 TEST_F(CgroupSumsTest, ANewTargetHasWhatItsCgroupDidAndThoseAboveDoNotHaveItTwice) {
   name(2, "/a/b");
-  const Target a = open(1, "/a");
+  const Slot a = open(1, "/a");
   run(2, 1ms, 5);
   EXPECT_EQ(count(a), 5U);
 
-  const Target b = open(2, "/a/b");
+  const Slot b = open(2, "/a/b");
 
   EXPECT_EQ(count(b), 5U);
   EXPECT_EQ(count(a), 5U);
@@ -249,11 +247,11 @@ TEST_F(CgroupSumsTest, TargetsOpenedAtOnceAllHaveWhatIsPendingInAnyOrder) {
   name(3, "/a/b/c");
   run(3, 1ms, 5);
 
-  const Target a = open(1, "/a");
-  const Target c = open(3, "/a/b/c");
-  const Target b = open(2, "/a/b");
+  const Slot a = open(1, "/a");
+  const Slot c = open(3, "/a/b/c");
+  const Slot b = open(2, "/a/b");
 
-  for (const Target target : {a, b, c}) EXPECT_EQ(count(target), 5U);
+  for (const Slot target : {a, b, c}) EXPECT_EQ(count(target), 5U);
 }
 
 TEST_F(CgroupSumsTest, ATargetOpenedFurtherAboveHasWhatIsPendingToo) {
@@ -267,7 +265,7 @@ TEST_F(CgroupSumsTest, ATargetOpenedFurtherAboveHasWhatIsPendingToo) {
 
 TEST_F(CgroupSumsTest, ATargetThatIsClosedAndOpenedAgainMissesNothing) {
   name(1, "/a");
-  const Target before = open(1, "/a");
+  const Slot before = open(1, "/a");
   run(1, 1ms, 1);
   poll(5);
   close(before);
@@ -280,9 +278,9 @@ TEST_F(CgroupSumsTest, ATargetThatIsClosedAndOpenedAgainMissesNothing) {
 
 TEST_F(CgroupSumsTest, WhatIsPendingForATargetIsThereBeforeItCloses) {
   run(1, 1ms, 5);
-  const Target above = open(9, "/");
+  const Slot above = open(9, "/");
 
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   close(target);
 
   EXPECT_EQ(count(above), 5U);
@@ -291,7 +289,7 @@ TEST_F(CgroupSumsTest, WhatIsPendingForATargetIsThereBeforeItCloses) {
 // --- names --------------------------------------------------------------------------------------
 
 TEST_F(CgroupSumsTest, ACgroupIsCountedOnceItHasAName) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(2, 1ms, 5);
   EXPECT_EQ(count(target), 0U);
   EXPECT_EQ(awaiting_names(), 1U);
@@ -305,7 +303,7 @@ TEST_F(CgroupSumsTest, ACgroupIsCountedOnceItHasAName) {
 TEST_F(CgroupSumsTest, ATargetNeedsNoNameForItsOwnId) {
   run(1, 1ms, 5);
 
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(1, 1ms, 5);
 
   EXPECT_EQ(count(target), 10U);
@@ -313,7 +311,7 @@ TEST_F(CgroupSumsTest, ATargetNeedsNoNameForItsOwnId) {
 }
 
 TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinute) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(2, 1ms, 5);
   poll(kMaxPollsUnnamed);
 
@@ -328,7 +326,7 @@ TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinuteHoweverManyPollsThereAre) {
   for (const auto& [polls, each] : {std::pair{1200U, nanoseconds{50ms}},
                                     std::pair{CgroupSums::kMinPollsUnnamed, nanoseconds{1h}}}) {
     SummedCgroups cgroups;
-    const Target target = cgroups.open(1, "/a");
+    const Slot target = cgroups.open(1, "/a");
     cgroups.run(2, 1ms, 5);
     cgroups.run(3, 1ms, 5);
     cgroups.poll(polls, each);
@@ -343,7 +341,7 @@ TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinuteHoweverManyPollsThereAre) {
 }
 
 TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(2, 5ms, 5);
   for (unsigned each = 0; each <= kMaxPollsUnnamed; ++each) {
     EXPECT_EQ(awaiting_names(), 1U);
@@ -376,19 +374,19 @@ TEST_F(CgroupSumsTest, TheRootWithoutANameIsNotReported) {
 
 TEST_F(CgroupSumsTest, ACgroupThatIsNamedLateStillWaitsTwoPollsForItsTarget) {
   run(2, 1ms, 5);
-  const Target above = open(1, "/a");
+  const Slot above = open(1, "/a");
   poll(30);
   name(2, "/a/b");
   poll(2);
 
-  const Target target = open(2, "/a/b");
+  const Slot target = open(2, "/a/b");
 
   EXPECT_EQ(count(target), 5U);
   EXPECT_EQ(count(above), 5U);
 }
 
 TEST_F(CgroupSumsTest, ANameThatIsForgottenAndComesBackCountsNothingTwice) {
-  const Target a = open(1, "/a");
+  const Slot a = open(1, "/a");
   name(2, "/a/b");
   run(2, 1ms, 5);
 
@@ -401,7 +399,7 @@ TEST_F(CgroupSumsTest, ANameThatIsForgottenAndComesBackCountsNothingTwice) {
 }
 
 TEST_F(CgroupSumsTest, IdZeroIsUnnamed) {
-  const Target root = open(1, "/");
+  const Slot root = open(1, "/");
 
   run(0, 3ms, 5);
 
@@ -412,7 +410,7 @@ TEST_F(CgroupSumsTest, IdZeroIsUnnamed) {
 // --- readings -----------------------------------------------------------------------------------
 
 TEST_F(CgroupSumsTest, AGroupOpenedLaterAtATargetCountsFromZero) {
-  const Target target = open(1, "/a", 0);
+  const Slot target = open(1, "/a", 0);
   pass(1, 5ms);
   sums.add_counts(1, 1, 5ms, Counts{50});
 
@@ -428,7 +426,7 @@ TEST_F(CgroupSumsTest, AGroupOpenedLaterAtATargetCountsFromZero) {
 }
 
 TEST_F(CgroupSumsTest, AGroupThatIsAddedCountsFromThenOn) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(1, 5ms, 5);
 
   sums.add_group(2, 1);
@@ -442,7 +440,7 @@ TEST_F(CgroupSumsTest, AGroupThatIsAddedCountsFromThenOn) {
 }
 
 TEST_F(CgroupSumsTest, ARemovedGroupReadsAsNothingAndTheOthersGoOn) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(1, 5ms, 5);
 
   sums.remove_group(1);
@@ -453,7 +451,7 @@ TEST_F(CgroupSumsTest, ARemovedGroupReadsAsNothingAndTheOthersGoOn) {
 }
 
 TEST_F(CgroupSumsTest, EachGroupOfATargetIsTakenOnce) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
 
   run(1, 1ms);
 
@@ -466,7 +464,7 @@ TEST_F(CgroupSumsTest, EachGroupOfATargetIsTakenOnce) {
 }
 
 TEST_F(CgroupSumsTest, WhatIsGivenIsDroppedUnlessItIsTakenInItsPoll) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   run(1, 1ms, 5);
   poll();  // a reconciliation: nothing is taken
   run(1, 1ms, 5);
@@ -483,9 +481,9 @@ TEST_F(CgroupSumsTest, WhatIsGivenIsDroppedUnlessItIsTakenInItsPoll) {
 }
 
 TEST_F(CgroupSumsTest, OnlyTargetsThatRanOrAreNewAreListedAsChanged) {
-  const Target a = open(1, "/a");
-  const Target b = open(2, "/b");
-  const Target c = open(3, "/c");
+  const Slot a = open(1, "/a");
+  const Slot b = open(2, "/b");
+  const Slot c = open(3, "/c");
   EXPECT_THAT(changed(), UnorderedElementsAre(a, b, c));
 
   run(1, 1ms);
@@ -498,8 +496,8 @@ TEST_F(CgroupSumsTest, OnlyTargetsThatRanOrAreNewAreListedAsChanged) {
 }
 
 TEST_F(CgroupSumsTest, ATargetThatGetsWhatWasPendingIsListedAsChanged) {
-  const Target a = open(1, "/a");
-  const Target b = open(2, "/b");
+  const Slot a = open(1, "/a");
+  const Slot b = open(2, "/b");
   run(3, 1ms);
   (void)changed();
 
@@ -512,10 +510,10 @@ TEST_F(CgroupSumsTest, ATargetThatGetsWhatWasPendingIsListedAsChanged) {
 // --- lost ---------------------------------------------------------------------------------------
 
 TEST_F(CgroupSumsTest, WhatIsLostMayBeThatOfEachTarget) {
-  const Target a = open(1, "/a");
+  const Slot a = open(1, "/a");
   run(1, 80ms);
   sums.lose(3ms);
-  const Target b = open(2, "/b");
+  const Slot b = open(2, "/b");
   sums.lose(4ms);
 
   EXPECT_EQ(enabled(a), 80ms);
@@ -528,8 +526,8 @@ TEST_F(CgroupSumsTest, WhatIsLostMayBeThatOfEachTarget) {
 }
 
 TEST_F(CgroupSumsTest, AllTargetsHaveChangedOnceAnythingIsLost) {
-  const Target a = open(1, "/a");
-  const Target b = open(2, "/b");
+  const Slot a = open(1, "/a");
+  const Slot b = open(2, "/b");
   (void)changed();
 
   sums.lose(1ms);
@@ -541,7 +539,7 @@ TEST_F(CgroupSumsTest, AllTargetsHaveChangedOnceAnythingIsLost) {
 // --- bounds -------------------------------------------------------------------------------------
 
 TEST_F(CgroupSumsTest, WithoutRoomForMorePendingTheRestIsDroppedAndReported) {
-  const Target root = open(1, "/");
+  const Slot root = open(1, "/");
   for (std::uint64_t id = 10; id < 10 + CgroupSums::kMaxPending + 3; ++id) run(id, 1ms, 1);
 
   EXPECT_EQ(unnamed().cgroups, 3U);
@@ -552,8 +550,8 @@ TEST_F(CgroupSumsTest, WithoutRoomForMorePendingTheRestIsDroppedAndReported) {
 }
 
 TEST_F(CgroupSumsTest, TargetsCountIdsBeyondThoseThatCanBeRemembered) {
-  const Target root = open(1, "/");
-  const Target a = open(2, "/a");
+  const Slot root = open(1, "/");
+  const Slot a = open(2, "/a");
   sums.set_names(
       [path = std::string("/a/b")](std::uint64_t id) { return id < 1'000'000 ? &path : nullptr; });
   constexpr std::uint64_t kFirst = 10;
@@ -568,7 +566,7 @@ TEST_F(CgroupSumsTest, TargetsCountIdsBeyondThoseThatCanBeRemembered) {
 }
 
 TEST_F(CgroupSumsTest, ForgetsIdsThatAreNotSeenForLong) {
-  const Target a = open(1, "/a");
+  const Slot a = open(1, "/a");
   sums.set_names([path = std::string("/b")](std::uint64_t) { return &path; });
   std::uint64_t id = 10;
   for (int each = 0; each < 100; ++each) {
@@ -584,7 +582,7 @@ TEST_F(CgroupSumsTest, ForgetsIdsThatAreNotSeenForLong) {
 }
 
 TEST_F(CgroupSumsTest, StandsStillAtTheEndOfItsRange) {
-  const Target target = open(1, "/a");
+  const Slot target = open(1, "/a");
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
   for (int each = 0; each < 3; ++each) {
@@ -599,7 +597,7 @@ TEST_F(CgroupSumsTest, StandsStillAtTheEndOfItsRange) {
 }
 
 TEST_F(CgroupSumsTest, MoreIdsThanHaveARowAreGivenAtOnce) {
-  const Target root = open(1, "/");
+  const Slot root = open(1, "/");
   const std::string path = "/a";
   sums.set_names([&path](std::uint64_t) { return &path; });
 
@@ -851,7 +849,7 @@ class SumsAndModel {
 
  private:
   struct ReadTarget {
-    Target target;
+    Slot target;
   };
 
   const std::string& path(std::uint64_t id) const { return paths_[id - 1]; }
@@ -927,7 +925,7 @@ RC_GTEST_PROP(CgroupSumsPropertyTest, ReadingsAreTheSumsOfAllIncrementsThatBelon
 RC_GTEST_PROP(CgroupSumsPropertyTest, TheRootHasAllThatWentInOnceAllIsNamed, ()) {
   const std::vector<std::string> paths = any_tree();
   SummedCgroups cgroups;
-  const Target root = cgroups.open(100, "/");
+  const Slot root = cgroups.open(100, "/");
   nanoseconds time{};
   std::uint64_t counts = 0;
 
