@@ -118,7 +118,7 @@ void Discovery::follow_tree() {
 }
 
 void Discovery::reconsider_if_changed(const std::string& path) {
-  const bool is_known = held_.contains(path) || left_out_.contains(path);
+  const bool is_known = held_.contains(path) || left_out_.contains(path) || arrived_.contains(path);
   if (is_known != is_selected(path)) reconsider(path);
 }
 
@@ -137,22 +137,21 @@ void Discovery::reconsider(const std::string& path) {
     if (selected && held->second->id == tree_.directories().at(path).inode) return;
     held_.erase(held);
   }
-  if (selected) {
-    leave_out(path);
-  } else {
-    drop(path);
-  }
+  const bool was_left_out = left_out_.contains(path);
+  drop(path);
+  if (selected && was_left_out) leave_out(path);
+  if (selected && !was_left_out) arrived_.insert(path);
 }
 
 /// Left out until there is room for it.
 void Discovery::leave_out(const std::string& path) {
-  if (!left_out_.contains(path)) arrived_.insert(path);
   left_out_.add(path);
   shares_.wait(path, 0);
 }
 
-/// Neither held nor left out any more.
+/// Neither held nor left out, nor new.
 void Discovery::drop(const std::string& path) {
+  arrived_.erase(path);
   left_out_.remove(path);
   shares_.remove(path);
 }
@@ -178,7 +177,8 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-/// Holds a cgroup that is left out. A failure to hold it does not affect the others or their room.
+/// Holds a cgroup that is new or left out. A failure to hold it does not affect the others or their
+/// room.
 bool Discovery::try_hold(const std::string& path, Clock::time_point now, DiscoveryResult& result) {
   drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
@@ -204,7 +204,20 @@ void Discovery::drop_surplus(std::size_t capacity) {
   while (held_.size() > capacity) {
     const std::string last = *shares_.last();
     held_.erase(last);
-    leave_out(last);
+    shares_.remove(last);
+    arrived_.insert(last);
+  }
+}
+
+/// Holds those that have arrived if there is room for all; else they are left out, for a choice.
+void Discovery::take_in(std::size_t capacity, Clock::time_point now, DiscoveryResult& result) {
+  const bool have_room = held_.size() + left_out_.size() + arrived_.size() <= capacity;
+  for (const std::string& path : std::set(arrived_)) {
+    if (have_room) {
+      try_hold(path, now, result);
+    } else {
+      leave_out(path);
+    }
   }
 }
 
@@ -228,7 +241,6 @@ void Discovery::exchange(Clock::time_point now, DiscoveryResult& result) {
     exchanges_.take(1, now);
     held_.erase(fairer.from);
     leave_out(fairer.from);
-    arrived_.erase(fairer.from);
     displaced_ = {displaced_.cgroups + 1, fairer.rich, fairer.poor};
   }
 }
@@ -240,6 +252,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   follow_tree();
   follow_selection();
   drop_surplus(capacity);
+  take_in(capacity, now, result);
   const bool is_first = result_ == nullptr;  // slow in any case, and finds the busiest
   const bool has_choice = capacity < held_.size() + left_out_.size();
   if (has_choice && (held_.size() < capacity || may_exchange(now))) {
@@ -247,7 +260,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   }
   fill_room(capacity, now, result);
   exchange(now, result);
-  count_newly_left_out();
+  newly_left_out_ += std::exchange(arrived_, {}).size();
   list(result);
   return result;
 }
@@ -256,7 +269,8 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
 void Discovery::shed(std::size_t capacity) {
   if (held_.size() <= capacity) return;
   drop_surplus(capacity);
-  count_newly_left_out();
+  for (const std::string& path : arrived_) leave_out(path);
+  newly_left_out_ += std::exchange(arrived_, {}).size();
   DiscoveryResult result;
   result.unreadable = result_->unreadable;
   list(result);
@@ -268,12 +282,6 @@ void Discovery::list(DiscoveryResult& result) const {
   for (const auto& [path, cgroup] : held_) result.cgroups.push_back(cgroup);
   result.left_out = left_out_.size();
   result.left_out_paths = left_out_.paths(DiscoveryResult::kMaxPaths);
-}
-
-void Discovery::count_newly_left_out() {
-  for (const std::string& path : std::exchange(arrived_, {})) {
-    newly_left_out_ += left_out_.contains(path) ? 1 : 0;
-  }
 }
 
 /// The ids by path; the last one reported, as several cgroups of one path are one series.
@@ -323,7 +331,8 @@ void Discovery::select(Selection selection) {
 
 void Discovery::release(const std::string& path) {
   if (held_.erase(path) == 0) return;
-  leave_out(path);
+  shares_.remove(path);
+  arrived_.insert(path);
   try_again_ = true;
 }
 

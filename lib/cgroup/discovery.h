@@ -122,6 +122,7 @@ class Discovery {
   void leave_out(const std::string& path);
   void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);
+  void take_in(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void update_uses(const std::vector<LeftOut::Use>& uses);
   void fill_room(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void exchange(Clock::time_point now, DiscoveryResult& result);
@@ -134,7 +135,6 @@ class Discovery {
   std::map<std::string, std::uint64_t> find_gone(Clock::time_point now);
   void add_gone(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void count_missed(bool may_be_reported);
-  void count_newly_left_out();
 
   Hierarchy hierarchy_;
   Tree tree_;
@@ -146,6 +146,7 @@ class Discovery {
   Held held_;
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
+  std::set<std::string> arrived_;  ///< until a choice: held if there is room, else left out
   FairShares shares_;              ///< of the cgroups that are held or left out
   TokenBucket exchanges_{{kExchangesPerSecond, kExchangesAtOnce}};
 
@@ -153,7 +154,6 @@ class Discovery {
   bool has_gone_ = false;     ///< result_ has some that are gone
   std::uint64_t missed_ = 0;  ///< not taken yet
 
-  std::set<std::string> arrived_;  ///< in left_out_, during a choice
   std::uint64_t newly_left_out_ = 0;
   Displaced displaced_;
   std::size_t capacity_ = 0;
