@@ -32,10 +32,10 @@ Discovery::Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limi
 
 Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
     std::size_t capacity, Clock::time_point now,
-    std::optional<std::span<const NamedCgroup>> reported) {
-  if (reported) gone_.report(*reported, now);
-  if (!reported) gone_.drop_reports();
-  const Result<bool> changed = tree_.update(now);
+    std::optional<std::span<const NamedCgroup>> reported, bool lacks_names) {
+  tree_.name_all(reported.has_value());
+  const Result<bool> changed = tree_.update(now, lacks_names);
+  learn(reported, now);
   replaced_.clear();
   if (!changed) {
     shed(capacity);
@@ -55,6 +55,17 @@ Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
   }
   count_missed(reported.has_value());
   return result_;
+}
+
+/// After the tree has been read: what is known of it says where the reported paths begin.
+void Discovery::learn(std::optional<std::span<const NamedCgroup>> reported, Clock::time_point now) {
+  if (!reported) return gone_.drop_reports();
+  gone_.report(tree_.learn(reported_.take(*reported, tree_, now)), now);
+}
+
+/// A directory in which only names are looked for concerns nobody.
+bool Discovery::is_unreadable(const std::string& path) const {
+  return tree_.unreadable().contains(path) && tree_.selection().may_match_below(path);
 }
 
 bool Discovery::is_selected(const std::string& path) const {
@@ -140,7 +151,7 @@ void Discovery::reconsider(const std::string& path) {
   const bool was_left_out = left_out_.contains(path);
   drop(path);
   if (selected && was_left_out) leave_out(path);
-  if (selected && !was_left_out) arrived_.insert(path);
+  if (selected && !was_left_out) arrived_.emplace(path, tree_.directories().at(path).inode);
 }
 
 /// Left out until there is room for it.
@@ -177,24 +188,31 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
+/// It was found, and has no directory any more.
+void Discovery::note_gone(const std::string& path, std::uint64_t id, Clock::time_point now) {
+  if (id != 0 && tree_.names_all()) gone_.report(std::vector<NamedCgroup>{{id, path}}, now);
+  tree_.forget(path);
+  replaced_.clear();
+}
+
 /// Holds a cgroup that is new or left out. A failure to hold it does not affect the others or their
 /// room.
 bool Discovery::try_hold(const std::string& path, Clock::time_point now, DiscoveryResult& result) {
+  const auto arrived = arrived_.find(path);
+  const std::uint64_t id = arrived == arrived_.end() ? 0 : arrived->second;
   drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
   if (cgroup) {
-    gone_.opened((*cgroup)->id, now);
     held_.emplace(path, std::move(*cgroup));
     shares_.hold(path);
     return true;
   }
   if (cgroup.error().code == ENOENT) {
-    tree_.forget(path);
-    replaced_.clear();
+    note_gone(path, id, now);
     return false;
   }
   refused_.insert(path);
-  if (tree_.unreadable().contains(path)) return false;  // already reported
+  if (is_unreadable(path)) return false;  // already reported
   try_again_ = try_again_ || lacks_descriptors(cgroup.error().code);
   result.unreadable.push_back(std::move(cgroup.error()));
   return false;
@@ -205,14 +223,14 @@ void Discovery::drop_surplus(std::size_t capacity) {
     const std::string last = *shares_.last();
     held_.erase(last);
     shares_.remove(last);
-    arrived_.insert(last);
+    arrived_.emplace(last, 0);
   }
 }
 
 /// Holds those that have arrived if there is room for all; else they are left out, for a choice.
 void Discovery::take_in(std::size_t capacity, Clock::time_point now, DiscoveryResult& result) {
   const bool have_room = held_.size() + left_out_.size() + arrived_.size() <= capacity;
-  for (const std::string& path : std::set(arrived_)) {
+  for (const auto& [path, id] : std::map(arrived_)) {
     if (have_room) {
       try_hold(path, now, result);
     } else {
@@ -247,7 +265,9 @@ void Discovery::exchange(Clock::time_point now, DiscoveryResult& result) {
 
 DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   DiscoveryResult result;
-  for (const auto& [path, why] : tree_.unreadable()) result.unreadable.push_back(why);
+  for (const auto& [path, why] : tree_.unreadable()) {
+    if (is_unreadable(path)) result.unreadable.push_back(why);
+  }
   for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
   follow_tree();
   follow_selection();
@@ -269,7 +289,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
 void Discovery::shed(std::size_t capacity) {
   if (held_.size() <= capacity) return;
   drop_surplus(capacity);
-  for (const std::string& path : arrived_) leave_out(path);
+  for (const auto& [path, id] : arrived_) leave_out(path);
   newly_left_out_ += std::exchange(arrived_, {}).size();
   DiscoveryResult result;
   result.unreadable = result_->unreadable;
@@ -332,7 +352,7 @@ void Discovery::select(Selection selection) {
 void Discovery::release(const std::string& path) {
   if (held_.erase(path) == 0) return;
   shares_.remove(path);
-  arrived_.insert(path);
+  arrived_.emplace(path, 0);
   try_again_ = true;
 }
 

@@ -16,9 +16,11 @@
 #include "base/result.h"
 #include "base/token_bucket.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/fair_shares.h"
 #include "cgroup/gone_cgroups.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/reported_paths.h"
 #include "cgroup/tree.h"
 #include "cgroup/use/left_out.h"
 
@@ -71,16 +73,22 @@ class Discovery {
   /// result before, without those beyond `capacity`: their descriptors may be what it lacks.
   ///
   /// `reported` is for callers that count by the kernel's records: the cgroups that it has reported
-  /// since the last call (NameKeeper::reported). Those of them that are selected, and were gone
-  /// before they could be held, are in one result, without a directory, and are not missed. They
-  /// only get room that is left. One of a path that exists again, and with `leaves` one inside of
-  /// an existing leaf, is not there: what it did is counted as done by that one.
+  /// since the last call, on any CPU and in any order. Those of them that are selected, and were
+  /// gone before they could be held, are in one result, without a directory, and are not missed.
+  /// They only get room that is left. One of a path that exists again, and with `leaves` one inside
+  /// of an existing leaf, is not there: what it did is counted as done by that one. `lacks_names`:
+  /// there are records of other ids than those in names().
   Result<std::shared_ptr<const DiscoveryResult>> update(
       std::size_t capacity, Clock::time_point now,
-      std::optional<std::span<const NamedCgroup>> reported = std::nullopt);
+      std::optional<std::span<const NamedCgroup>> reported = std::nullopt,
+      bool lacks_names = false);
 
   /// The current cgroups as of the last update(); null before one has succeeded.
   const std::shared_ptr<const DiscoveryResult>& last() const { return result_; }
+
+  /// Of all cgroups, selected or not, and of those that have been reported, as of the last update;
+  /// none if it was called without reports. The same object while nothing has changed.
+  const std::shared_ptr<const CgroupNames>& names() { return tree_.names(); }
 
   /// Another selection from the next update() on. Cgroups that both select stay the same objects.
   void select(Selection selection);
@@ -102,7 +110,7 @@ class Discovery {
 
   /// See Tree.
   Tree::Skipped skipped() const { return tree_.skipped(); }
-  std::size_t directories() const { return tree_.directories().size(); }
+  std::size_t directories() const { return tree_.followed(); }
   std::size_t unwatched() const { return tree_.unwatched(); }
   bool take_overflow() { return tree_.take_overflow(); }
   bool is_watched() const { return tree_.is_watched(); }
@@ -111,6 +119,8 @@ class Discovery {
  private:
   using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
+  void learn(std::optional<std::span<const NamedCgroup>> reported, Clock::time_point now);
+  bool is_unreadable(const std::string& path) const;
   bool is_selected(const std::string& path) const;
   bool is_rest(const std::string& path) const;
   bool is_replaced(const std::string& path) const;
@@ -123,6 +133,7 @@ class Discovery {
   void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);
   void take_in(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
+  void note_gone(const std::string& path, std::uint64_t id, Clock::time_point now);
   void update_uses(const std::vector<LeftOut::Use>& uses);
   void fill_room(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void exchange(Clock::time_point now, DiscoveryResult& result);
@@ -146,10 +157,13 @@ class Discovery {
   Held held_;
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
-  std::set<std::string> arrived_;  ///< until a choice: held if there is room, else left out
-  FairShares shares_;              ///< of the cgroups that are held or left out
+  /// New, until a choice: held if there is room, else left out. By path; the inodes of those that
+  /// were not held before, else 0.
+  std::map<std::string, std::uint64_t> arrived_;
+  FairShares shares_;  ///< of the cgroups that are held or left out
   TokenBucket exchanges_{{kExchangesPerSecond, kExchangesAtOnce}};
 
+  ReportedPaths reported_;
   GoneCgroups gone_;
   bool has_gone_ = false;     ///< result_ has some that are gone
   std::uint64_t missed_ = 0;  ///< not taken yet

@@ -5,8 +5,6 @@
 namespace pex::cgroup {
 namespace {
 
-constexpr std::chrono::minutes kRemember{1};
-
 bool has_found(const Tree& tree, const NamedCgroup& cgroup) {
   const auto known = tree.directories().find(cgroup.path);
   return known != tree.directories().end() && known->second.inode == cgroup.id;
@@ -22,18 +20,10 @@ bool take_one(std::multimap<std::string, std::uint64_t>& paths, const std::strin
 
 }  // namespace
 
-void GoneCgroups::opened(std::uint64_t id, Clock::time_point now) { remember(id, now); }
-
-void GoneCgroups::remember(std::uint64_t id, Clock::time_point now) {
-  if (now - recent_since_ >= kRemember) {
-    earlier_ = std::exchange(recent_, {});
-    recent_since_ = now;
-  }
-  recent_.insert(id);
-}
-
 void GoneCgroups::report(std::span<const NamedCgroup> reported, Clock::time_point now) {
-  for (const NamedCgroup& cgroup : reported) reports_.push_back({cgroup, now});
+  for (const NamedCgroup& cgroup : reported) {
+    if (!cgroup.path.ends_with('/')) reports_.push_back({cgroup, now});
+  }
 }
 
 /// The kernel reports a cgroup some microseconds before its directory can be found. If it is taken
@@ -42,13 +32,12 @@ std::vector<NamedCgroup> GoneCgroups::take(const Tree& tree, Clock::time_point n
   std::vector<NamedCgroup> gone;
   for (Report& each : std::exchange(reports_, {})) {
     const NamedCgroup& cgroup = each.cgroup;
-    if (was_opened(cgroup.id) || has_found(tree, cgroup)) continue;
+    if (has_found(tree, cgroup)) continue;
     if (tree.is_too_long(cgroup.path) || !tree.selection().matches(cgroup.path)) continue;
     if (inode_of(tree.root() + cgroup.path) == cgroup.id) {
       if (now - each.since < kKeepReports) reports_.push_back(std::move(each));
       continue;
     }
-    remember(cgroup.id, now);
     if (!take_one(missed_, cgroup.path)) taken_.emplace(cgroup.path, updates_);
     gone.push_back(std::move(each.cgroup));
   }

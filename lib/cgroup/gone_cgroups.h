@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "cgroup/cgroup.h"
@@ -30,9 +29,8 @@ class GoneCgroups {
   /// A cgroup that inotify has reported, and the kernel has not, is missed after so many updates.
   static constexpr std::uint64_t kMaxDelay = 2;
 
-  /// Its directory was opened at `now`: it is none of these.
-  void opened(std::uint64_t id, Clock::time_point now);
-
+  /// Reported ones, each for the first time (Tree::learn). The root is not counted, nor one whose
+  /// path is not known as a whole.
   void report(std::span<const NamedCgroup> reported, Clock::time_point now);
   bool has_reports() const { return !reports_.empty(); }
   void drop_reports() { reports_.clear(); }
@@ -55,16 +53,9 @@ class GoneCgroups {
   };
   using Updates = std::multimap<std::string, std::uint64_t>;  ///< the number of an update, by path
 
-  void remember(std::uint64_t id, Clock::time_point now);
-  bool was_opened(std::uint64_t id) const { return recent_.contains(id) || earlier_.contains(id); }
   std::uint64_t drop_old(Updates& paths) const;
 
   std::deque<Report> reports_;
-  // Ids that were opened or taken in the last minute, and in the one before. Reports come sooner.
-  std::unordered_set<std::uint64_t> recent_;
-  std::unordered_set<std::uint64_t> earlier_;
-  Clock::time_point recent_since_;
-
   Updates missed_;  ///< by the tree, and not reported yet
   Updates taken_;   ///< and not missed by the tree yet
   std::uint64_t updates_ = 0;

@@ -1,13 +1,12 @@
 #include "cgroup/inventory.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <cerrno>
+
+#include "cgroup/tree.h"
 
 namespace pex::cgroup {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// A walk of one tree.
 struct Walk {
@@ -16,20 +15,19 @@ struct Walk {
   Inventory all = {};
 
   void add_below(const std::string& path) {
-    std::error_code failed;
-    for (fs::directory_iterator at(mount + path, failed), end; !failed && at != end;
-         at.increment(failed)) {
-      std::error_code gone;
-      if (at->is_symlink(gone) || !at->is_directory(gone)) continue;
+    const Result<std::vector<ChildDirectory>, int> children = child_directories(mount + path);
+    if (!children) {
+      if (path.empty() || children.error() != ENOENT) {
+        all.unreadable.push_back(path.empty() ? "/" : path);
+      }
+      return;
+    }
+    for (const ChildDirectory& child : *children) {
       all.is_cut_off = all.is_cut_off || all.cgroups.size() == limit;
       if (all.is_cut_off) return;
-      const std::string below = path + "/" + at->path().filename().string();
+      const std::string below = path + "/" + child.name;
       all.cgroups.push_back(below);
       add_below(below);
-    }
-    const bool is_gone = failed == std::errc::no_such_file_or_directory && !path.empty();
-    if (failed && !is_gone) {
-      all.unreadable.push_back(path.empty() ? "/" : path);
     }
   }
 };

@@ -19,12 +19,19 @@ namespace {
 /// inotify reports every change; this bounds the error if it does not.
 constexpr std::chrono::minutes kReconcileAnyway{1};
 
+/// If names are lacking, and some directories are not watched or some changes not read yet.
+constexpr std::chrono::seconds kReconcileForNames{20};
+
 using Stream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 bool is_child_directory(const dirent& entry) {
   return entry.d_type == DT_DIR && std::strcmp(entry.d_name, ".") != 0 &&
          std::strcmp(entry.d_name, "..") != 0;
 }
+
+/// Opening a directory failed because of its rights or its path: what is below it is not known, and
+/// everything else is.
+bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -43,8 +50,6 @@ Remedy remedy_for_descriptors(int code) {
   if (code == ENFILE) return "raise fs.file-max";
   return "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n";
 }
-
-bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 
 /// A byte that is not UTF-8, or a control character, is published as five or more.
 bool is_path_too_long(const std::string& path, std::size_t bytes) {
@@ -89,20 +94,26 @@ Tree::Tree(std::string root, Selection selection, Limits limits)
       selection_(std::move(selection)),
       limits_(limits),
       watch_(limits.watches),
-      visits_({kVisitsPerSecond, static_cast<double>(limits.directories)}) {}
+      visits_({kVisitsPerSecond, static_cast<double>(limits.directories)}),
+      names_(limits.directories) {}
 
-Result<bool> Tree::update(Clock::time_point now) {
+Result<bool> Tree::update(Clock::time_point now, bool lacks_names) {
   const TreeWatch::Changes changes = watch_.take(now);
   skipped_by_earlier_walks_.merge(std::exchange(skipped_by_walks_, {}));
-  for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
+  for (const TreeWatch::Change& change : changes.each) apply(change);
   for (const int watch : changes.ended) missed_.erase(watch);
   if (changes.are_all) skipped_by_earlier_walks_.clear();
   overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the removal of some of them may never be reported
-  if (changes.are_unknown || now - reconciled_at_ >= kReconcileAnyway) is_reconciled_ = false;
+  const bool may_lack_some = unwatched() > 0 || places_of_named_.held() > 0 || !changes.are_all;
+  const Clock::duration most = lacks_names && may_lack_some ? kReconcileForNames : kReconcileAnyway;
+  if (changes.are_unknown || now - reconciled_at_ >= most) is_reconciled_ = false;
   if (!is_reconciled_ && visits_.tokens(now) > 0) {
     if (const Result<> reconciled = reconcile(now); !reconciled) return reconciled.error();
   }
+  names_.drop_ended(
+      [this](std::uint64_t id, const std::string& path) { return presence_of(id, path); },
+      reconciled_at_);
   return std::exchange(changed_, false);
 }
 
@@ -111,23 +122,60 @@ void Tree::select(Selection selection) {
   is_reconciled_ = false;
 }
 
-/// Until a walk has succeeded, the next call retries.
+void Tree::name_all(bool all) {
+  if (names_all_ == all) return;
+  names_all_ = all;
+  is_reconciled_ = false;
+  names_ = NameIndex(limits_.directories);
+  if (!all) return;
+  for (const auto& [path, directory] : known_) names_.add(directory.inode, path);
+}
+
+std::vector<NamedCgroup> Tree::learn(std::vector<NamedCgroup> reported) {
+  std::erase_if(reported, [this](const NamedCgroup& cgroup) {
+    return !names_.report(cgroup.id, name_for(cgroup.path));
+  });
+  return reported;
+}
+
+/// See CgroupNames::path_of.
+std::string Tree::name_for(std::string path) const {
+  if (!is_too_long(path)) return path;
+  do path.resize(path.rfind('/'));
+  while (is_too_long(path));
+  return path + '/';
+}
+
+NameIndex::Presence Tree::presence_of(std::uint64_t id, const std::string& path) const {
+  if (id == root_inode_) return NameIndex::Presence::kExists;
+  const auto known = known_.find(path);
+  if (known != known_.end() && known->second.inode == id) return NameIndex::Presence::kExists;
+  for (std::string above = parent_of(path); !above.empty(); above = parent_of(above)) {
+    if (unreadable_.contains(above)) return NameIndex::Presence::kUnknown;
+  }
+  return NameIndex::Presence::kGone;
+}
+
+/// Until a walk has succeeded, the next call retries. What it finds is known at once; what it does
+/// not find is gone if the whole tree could be read.
 Result<> Tree::reconcile(Clock::time_point now) {
   watch_.start_over();
+  ++walk_;
+  std::map<std::string, Error> unreadable = std::exchange(unreadable_, {});
+  std::map<std::string, SkipCounts> skipped_in = std::exchange(skipped_in_, {});
   Walk walk;
   const Result<> entered = enter_root(walk);
   visits_.take(static_cast<double>(walk.visited), now);
   if (!entered) {
-    restore_places();
+    unreadable_ = std::move(unreadable);
+    skipped_in_ = std::move(skipped_in);
     return entered.error();
   }
+  changed_ = changed_ || unreadable_ != unreadable;
+  forget_unfound();
   if (watch_.finish()) missed_.clear();
   is_reconciled_ = true;
   reconciled_at_ = now;
-  changed_ = changed_ || walk.found != known_ || walk.unreadable != unreadable_;
-  replace_known(std::move(walk.found));
-  unreadable_ = std::move(walk.unreadable);
-  skipped_in_ = std::move(walk.skipped);
   return {};
 }
 
@@ -143,31 +191,39 @@ Result<> Tree::enter_root(Walk& walk) {
         "unmount it, or mount the cgroup file system again and reload " + ProgramTerm::kProgram};
   }
   device_ = status.st_dev;
+  if (root_inode_ && root_inode_ != status.st_ino) names_.end(*root_inode_);
+  root_inode_ = status.st_ino;
+  if (names_all_) names_.add(status.st_ino, "/");
   return enter("", walk);
 }
 
-/// Both are in the order of paths.
-void Tree::replace_known(Directories now) {
-  const auto disappeared = [this](const std::string& path) {
-    changed_paths_.push_back(path);
-    places_.remove(path);
-    watch_.disappeared(path);
-  };
-  auto old = known_.cbegin();
-  for (const auto& [path, directory] : now) {
-    for (; old != known_.cend() && old->first < path; ++old) disappeared(old->first);
-    const bool was_known = old != known_.cend() && old->first == path;
-    if (!was_known || old->second != directory) changed_paths_.push_back(path);
-    if (was_known) ++old;
-  }
-  for (; old != known_.cend(); ++old) disappeared(old->first);
-  known_ = std::move(now);
+void Tree::know(const std::string& path, const Directory& now) {
+  const auto [at, is_new] = known_.try_emplace(path, now);
+  const Directory before = std::exchange(at->second, now);
+  if (before.is_followed != now.is_followed) places_of(before).remove(path);
+  places_of(now).hold(path);
+  if (!is_new && before == now) return;
+  changed_ = true;
+  changed_paths_.push_back(path);
+  if (!names_all_) return;
+  if (before.inode != now.inode) names_.end(before.inode);
+  names_.add(now.inode, path);
 }
 
-/// Reverts the results of a failed walk.
-void Tree::restore_places() {
-  places_ = {};
-  for (const auto& [path, directory] : known_) places_.hold(path);
+void Tree::disappear(const std::string& path, const Directory& directory) {
+  changed_ = true;
+  changed_paths_.push_back(path);
+  places_of(directory).remove(path);
+  watch_.disappeared(path);
+  if (names_all_) names_.end(directory.inode);
+}
+
+void Tree::forget_unfound() {
+  std::erase_if(known_, [this](const auto& each) {
+    if (each.second.walk == walk_) return false;
+    disappear(each.first, each.second);
+    return true;
+  });
 }
 
 Tree::Skipped Tree::skipped() const {
@@ -191,60 +247,48 @@ Tree::Skipped Tree::skipped() const {
 
 std::vector<std::string> Tree::take_changed_paths() { return std::exchange(changed_paths_, {}); }
 
-bool Tree::apply(const TreeWatch::Change& change) {
-  const std::string& path = change.path;
-  if (!is_wanted(path, {})) return false;
-  return change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(change) : disappeared(change);
+void Tree::apply(const TreeWatch::Change& change) {
+  if (!names_all_ && !is_wanted(change.path)) return;
+  change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(change) : disappeared(change);
 }
 
 /// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
 /// stays known until its removal is reported, too.
-bool Tree::appeared(const TreeWatch::Change& change) {
+void Tree::appeared(const TreeWatch::Change& change) {
   const std::string& path = change.path;
-  if (skipped_by_earlier_walks_.erase(std::hash<std::string>()(path)) > 0) return false;
+  if (skipped_by_earlier_walks_.erase(std::hash<std::string>()(path)) > 0) return;
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
   if (!inode) {
     if (known == known_.end() && !is_missed(change)) mark_missed(path, change.watch);
-    return false;
+    return;
   }
-  if (known != known_.end() && known->second.inode == *inode) return false;
+  if (known != known_.end() && known->second.inode == *inode) return;
   const std::string parent = parent_of(path);
-  if (!parent.empty() && !known_.contains(parent)) return false;  // displaced meanwhile
-  const bool was_known = erase(path);
+  if (!parent.empty() && !known_.contains(parent)) return;  // displaced meanwhile
+  erase(path);
+  const std::size_t unreadable = unreadable_.size();
   Walk walk;
   if (!visit(path, *inode, walk)) is_reconciled_ = false;  // the next update walks the whole tree
-  for (const std::string& gone : walk.displaced) erase(gone);
-  const bool is_new = !walk.found.empty() || !walk.unreadable.empty() || !walk.displaced.empty();
-  for (const auto& [found, directory] : walk.found) changed_paths_.push_back(found);
-  known_.merge(walk.found);
-  unreadable_.merge(walk.unreadable);
-  for (const auto& [directory, skipped] : walk.skipped) add_skipped(directory, skipped);
-  return was_known || is_new;
-}
-
-void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
-  SkipCounts& there = skipped_in_[directory];
-  there.beyond_limit += more.beyond_limit;
-  there.path_too_long += more.path_too_long;
+  changed_ = changed_ || unreadable_.size() != unreadable;
 }
 
 /// A directory that exists although its removal was reported is another one: the removed one was
 /// never seen.
-bool Tree::disappeared(const TreeWatch::Change& change) {
+void Tree::disappeared(const TreeWatch::Change& change) {
   const std::string& path = change.path;
   skipped_by_earlier_walks_.erase(std::hash<std::string>()(path));
   if (is_missed(change)) {
     missed_[change.watch].erase(path);
-    return false;
+    return;
   }
   const auto known = known_.find(path);
-  if (known == known_.end() && was_skipped(path)) return false;
+  if (known == known_.end() && is_wanted(path) && was_skipped(path)) return;
   if (known == known_.end() || inode_of(root_ + path) == known->second.inode) {
     if (selection_.matches(path)) missed_paths_.push_back(path);
-    return false;
+    return;
   }
-  return erase(path);
+  erase(path);
 }
 
 /// Subtracts one, as far as possible: their names are not kept.
@@ -270,8 +314,10 @@ void Tree::mark_missed(const std::string& path, std::optional<int> watch) {
   if (selection_.matches(path)) missed_paths_.push_back(path);
 }
 
+/// One that was forgotten with a directory above it is reported by inotify.
 void Tree::forget(const std::string& path) {
-  changed_ = erase(path) || changed_;
+  if (!known_.contains(path)) return;
+  erase(path);
   mark_missed(path, watch_.watch_of(parent_of(path)));
 }
 
@@ -280,38 +326,33 @@ bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
 std::vector<std::string> Tree::take_missed_paths() { return std::exchange(missed_paths_, {}); }
 
 /// With everything below it, which is one range in the order of paths.
-bool Tree::erase(const std::string& path) {
+void Tree::erase(const std::string& path) {
   const auto erase_from = [&](auto& map, const auto& erased) {
-    const auto below = map.lower_bound(path + "/");
-    const auto behind = map.lower_bound(path + static_cast<char>('/' + 1));
-    const bool any = below != behind;
-    for (auto each = below; each != behind; ++each) erased(each->first);
-    map.erase(below, behind);
-    if (map.erase(path) == 0) return any;
-    erased(path);
-    return true;
+    const auto erase_range = [&](auto first, auto last) {
+      for (auto each = first; each != last; ++each) erased(each->first, each->second);
+      map.erase(first, last);
+    };
+    const auto [at, next] = map.equal_range(path);
+    erase_range(at, next);
+    erase_range(map.lower_bound(path + "/"), map.lower_bound(path + static_cast<char>('/' + 1)));
   };
-  const bool was_unreadable = erase_from(unreadable_, [](const std::string&) {});
-  erase_from(skipped_in_, [](const std::string&) {});
-  const auto disappeared = [this](const std::string& gone) {
-    changed_paths_.push_back(gone);
-    places_.remove(gone);
-    watch_.disappeared(gone);
-  };
-  return erase_from(known_, disappeared) || was_unreadable;
+  erase_from(unreadable_, [this](const auto&...) { changed_ = true; });
+  erase_from(skipped_in_, [](const auto&...) {});
+  erase_from(known_, [this](const auto& each, const auto& was) { disappear(each, was); });
 }
 
-/// A directory that has vanished meanwhile is no error. A directory that may not be read must not
-/// affect the others.
+/// A directory that has vanished meanwhile is no error, nor is another file system. A directory
+/// that may not be read must not affect the others.
 Result<> Tree::enter(const std::string& path, Walk& walk) {
-  watch_.add(root_ + path, path);
-  const Result<std::vector<ChildDirectory>, int> children = child_directories(root_ + path);
+  if (path.empty() || selection_.may_match_below(path)) watch_.add(root_ + path, path);
+  const Result<std::vector<ChildDirectory>, int> children =
+      child_directories(root_ + path, device_);
   if (!children) {
     const int code = children.error();
-    if (!path.empty() && code == ENOENT) return {};
+    if (!path.empty() && (code == ENOENT || code == EXDEV)) return {};
     Error why = cannot_read(code, root_ + path);
     if (path.empty() || !may_be_left_out(code)) return why;
-    walk.unreadable.emplace(path, std::move(why));
+    unreadable_.emplace(path, std::move(why));
     return {};
   }
   for (const ChildDirectory& child : *children) {
@@ -321,68 +362,89 @@ Result<> Tree::enter(const std::string& path, Walk& walk) {
   return {};
 }
 
-/// `found` are those of a walk, which has been above before.
-bool Tree::is_within_selected(std::string path, const Directories& found) const {
+bool Tree::is_within_selected(std::string path) const {
   for (; !path.empty(); path = parent_of(path)) {
-    const bool is_found = found.contains(path);
-    const auto at = is_found ? found.find(path) : known_.find(path);
-    if ((is_found || at != known_.end()) && at->second.is_selected) return true;
+    const auto at = known_.find(path);
+    if (at != known_.end() && at->second.is_selected) return true;
   }
   return false;
 }
 
-bool Tree::is_wanted(const std::string& path, const Directories& found) const {
-  return selection_.may_match_below(path) || selection_.matches(path) ||
-         (selection_.leaves && is_within_selected(parent_of(path), found));
+/// For the selection.
+bool Tree::is_wanted(const std::string& path) const {
+  if (selection_.may_match_below(path) || selection_.matches(path)) return true;
+  const std::string parent = parent_of(path);
+  return selection_.leaves && selection_.may_match_below(parent) && is_within_selected(parent);
 }
 
 Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
-  if (!is_wanted(path, walk.found)) return {};
-  const bool is_selected = selection_.matches(path);
-  const bool is_entered = selection_.may_match_below(path);
+  const Directory now{inode, selection_.matches(path), is_wanted(path), walk_};
+  if (!names_all_ && !now.is_followed) return {};
   ++walk.visited;
   if (is_too_long(path)) {
-    skip(path, &SkipCounts::path_too_long, walk);
+    if (now.is_followed) skip(path, &SkipCounts::path_too_long);
+    if (names_all_) name_below(path, inode, walk);
     return {};
   }
-  if (!has_place(path, walk)) {
-    skip(path, &SkipCounts::beyond_limit, walk);
+  if (!has_place(path, now, walk)) {
+    if (now.is_followed) skip(path, &SkipCounts::beyond_limit);
     return {};
   }
-  walk.found.emplace(path, Directory{inode, is_selected});
-  return is_entered ? enter(path, walk) : Result<>{};
+  know(path, now);
+  const bool may_select = selection_.may_match_below(path);
+  if (!may_select) watch_.remove(path);  // another selection may have watched it
+  return may_select || names_all_ ? enter(path, walk) : Result<>{};
+}
+
+/// Names it and all below it after the directory above, as far as they can be read.
+void Tree::name_below(const std::string& path, std::uint64_t inode, Walk& walk) {
+  const std::string name = name_for(path);
+  names_.report(inode, name);
+  std::vector<std::string> unread{path};
+  for (std::size_t room = limits_.directories; !unread.empty() && room > 0;) {
+    const std::string next = std::move(unread.back());
+    unread.pop_back();
+    const auto children = child_directories(root_ + next, device_, room);
+    if (!children) continue;
+    room -= children->size();
+    walk.visited += children->size();
+    for (const ChildDirectory& child : *children) {
+      names_.report(child.inode, name);
+      unread.push_back(next + "/" + child.name);
+    }
+  }
 }
 
 /// A directory that is created between the watch on its parent and the listing of its parent is
 /// reported as well.
-void Tree::skip(const std::string& path, std::size_t SkipCounts::*reason, Walk& walk) {
-  ++(walk.skipped[parent_of(path)].*reason);
+void Tree::skip(const std::string& path, std::size_t SkipCounts::*reason) {
+  ++(skipped_in_[parent_of(path)].*reason);
   if (skipped_by_walks_.size() + skipped_by_earlier_walks_.size() < limits_.directories) {
     skipped_by_walks_.insert(std::hash<std::string>()(path));
   }
 }
 
 /// Known directories keep their places, or series would appear and disappear with each walk.
-bool Tree::has_place(const std::string& path, Walk& walk) {
+bool Tree::has_place(const std::string& path, const Directory& now, Walk& walk) {
   if (walk.displaced.contains(path)) return false;
-  if (known_.contains(path)) return true;
-  if (places_.held() >= limits_.directories) {
-    const std::optional<std::string> other = places_.displaced_by(path);
+  const auto known = known_.find(path);
+  if (known != known_.end() && known->second.is_followed == now.is_followed) return true;
+  if (places_of(now).held() >= limits_.directories) {
+    const std::optional<std::string> other = places_of(now).displaced_by(path);
     if (!other) return false;
     give_way(*other, walk);
   }
-  places_.hold(path);
   return true;
 }
 
-/// Counts what this walk has visited; all else is counted when the walk gets there.
+/// Counts what the last walk has visited; all else is counted when the walk gets there.
 void Tree::give_way(const std::string& path, Walk& walk) {
-  places_.remove(path);
+  const Directory& other = known_.at(path);
+  const bool is_to_count = other.is_followed && other.walk == walk_;
   watch_.remove(path);
-  walk.unreadable.erase(path);
-  walk.skipped.erase(path);
+  erase(path);
   walk.displaced.insert(path);
-  if (walk.found.erase(path) > 0 || is_reconciled_) ++walk.skipped[parent_of(path)].beyond_limit;
+  if (is_to_count) ++skipped_in_[parent_of(path)].beyond_limit;
 }
 
 }  // namespace pex::cgroup

@@ -34,13 +34,12 @@ void TreeWatch::add(const std::string& directory, const std::string& path) {
     return;
   }
   // A recreated one has another descriptor; the end of the old one may not be reported yet.
-  Watch& watch = watches_[path];
-  if (watch.descriptor < 0) places_.hold(path);
-  if (watch.descriptor >= 0 && watch.descriptor != descriptor) {
-    end_watch(watch.descriptor);
-    paths_.erase(watch.descriptor);
+  const auto [watch, is_new] = watches_.try_emplace(path, descriptor);
+  if (is_new) places_.hold(path);
+  if (const int old = std::exchange(watch->second, descriptor); old != descriptor) {
+    end_watch(old);
+    paths_.erase(old);
   }
-  watch = {descriptor, round_};
   paths_[descriptor] = path;
 }
 
@@ -57,7 +56,7 @@ void TreeWatch::remove(const std::string& path) {
   unwatched_.erase(path);
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return;
-  end_watch(watch->second.descriptor);
+  end_watch(watch->second);
   forget(path);
 }
 
@@ -65,7 +64,7 @@ void TreeWatch::disappeared(const std::string& path) {
   unwatched_.erase(path);
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return;
-  end_watch(watch->second.descriptor);
+  end_watch(watch->second);
   watches_.erase(watch);  // but not from paths_: what it has reported is still to be taken
   places_.remove(path);
 }
@@ -76,7 +75,7 @@ void TreeWatch::end_watch(int watch) const { (void)::inotify_rm_watch(inotify_.g
 std::optional<int> TreeWatch::watch_of(const std::string& path) const {
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return {};
-  return watch->second.descriptor;
+  return watch->second;
 }
 
 /// The path may have another watch by now.
@@ -90,7 +89,7 @@ void TreeWatch::ended(std::unordered_map<int, std::string>::iterator watched) {
 
 void TreeWatch::forget(const std::string& path) {
   const auto watch = watches_.find(path);
-  paths_.erase(watch->second.descriptor);
+  paths_.erase(watch->second);
   watches_.erase(watch);
   places_.remove(path);
 }
@@ -100,16 +99,10 @@ void TreeWatch::start_over() {
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   complete_ = true;
   unwatched_.clear();
-  ++round_;
 }
 
 bool TreeWatch::finish() {
   if (!std::exchange(lost_ends_, false)) return false;
-  std::vector<std::string> old;
-  for (const auto& [path, watch] : watches_) {
-    if (watch.round != round_) old.push_back(path);
-  }
-  for (const std::string& path : old) remove(path);
   std::erase_if(paths_, [this](const auto& each) { return watch_of(each.second) != each.first; });
   return true;
 }

@@ -56,8 +56,9 @@ class TreeWatch {
   /// unwatched one is no longer counted.
   void disappeared(const std::string& path);
 
-  /// All directories will be added again, until finish(). The ends of the others are still to be
-  /// reported; but after an overflow of the queue they may never be, so they are dropped.
+  /// All directories will be added again, until finish(); those that are gone have disappeared()
+  /// by then. What these have reported is still to be taken; but after an overflow of the queue
+  /// their ends may never be reported, so they are dropped.
   void start_over();
   /// Returns whether the queue has overflowed since the last call.
   bool finish();
@@ -78,11 +79,6 @@ class TreeWatch {
   int descriptor() const { return inotify_.get(); }
 
  private:
-  struct Watch {
-    int descriptor = -1;
-    unsigned round = 0;  ///< of the last add
-  };
-
   bool has_room_for(const std::string& path);
   void end_watch(int watch) const;
   void ended(std::unordered_map<int, std::string>::iterator watched);
@@ -92,11 +88,10 @@ class TreeWatch {
   std::size_t max_watches_;
   UniqueFd inotify_;
   std::unordered_map<int, std::string> paths_;  ///< by watch descriptor, until its end is taken
-  std::unordered_map<std::string, Watch> watches_;
+  std::unordered_map<std::string, int> watches_;
   FairShares places_;  ///< of the watched directories
   TokenBucket events_{{kEventsPerSecond, kEventsAtOnce}};
   std::unordered_set<std::string> unwatched_;  ///< since the last start_over()
-  unsigned round_ = 0;
   bool complete_ = true;
   bool lost_ends_ = false;  ///< since the last finish()
 };

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "cgroup/name_keeper.h"
 #include "cgroup/tree.h"
 #include "cgroup/use/cpu_use.h"
 #include "config/default_config.h"
@@ -236,9 +235,6 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   if (hierarchy) {
     cgroups.discovery.emplace(*hierarchy, std::move(rest.selection),
                               tree_limits(rest.budget, roots));
-    if (cgroups.records && basis.counts_cgroups) {
-      cgroups.names.emplace(*hierarchy, basis.max_directories);
-    }
     // The CPUs on which a cgroup without counters ran are not known.
     if (!basis.per_cpu) cgroups.idle.emplace(rest.idle, cpu_time_of(*hierarchy));
     cgroups.cpu_time = cpu_time_of(*hierarchy);

@@ -135,7 +135,6 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   update_need(cpus);
   const Capacity room = capacity(now);
   make_room(room.cgroups);
-  std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
   std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
   const bool is_changed = std::exchange(is_changed_, false);
   const bool renamed = names_changed(now, report) || is_changed;
@@ -144,7 +143,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
       !may_admit(now) && !any_expired(now) && !((has_surplus_ || hides_next_) && has_read)) {
-    return with_names(std::move(names));
+    return with_names(names());
   }
   auto next = std::make_shared<TargetSet>();
   next->cgroups = merge(*found, now, report);
@@ -160,7 +159,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   next->present = found->cgroups.size() - waiting_.size();
   next->left_out_reason = room.bound;
   next->found = std::move(found);
-  next->names = std::move(names);
+  next->names = names();
   next->since = since_;
   next->layout = new_layout();
   return current_ = std::move(next);
@@ -189,20 +188,21 @@ void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) 
   need_ = need_of(*plan_, *cpus, cost);
 }
 
-std::shared_ptr<const cgroup::CgroupNames> TargetTracker::find_names(Clock::time_point now,
-                                                                     PollReport& report) {
-  if (!needs_names()) return current_->names;
-  const std::vector<cgroup::NamedCgroup> reported = std::exchange(reported_, {});
-  const bool lacks_names = std::exchange(lacks_names_, false);
-  auto names = cgroups_.names->update(now, reported, lacks_names);
-  if (const auto& error = cgroups_.names->error()) report.add_failure("names of cgroups", *error);
-  return names;
+std::shared_ptr<const cgroup::CgroupNames> TargetTracker::names() {
+  return cgroups_.discovery ? cgroups_.discovery->names() : current_->names;
 }
 
 void TargetTracker::learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names) {
-  if (!needs_names()) return;
   reported_ = std::move(reported);
   lacks_names_ = lacks_names;
+}
+
+/// From the first time on that there are enough cgroups for records: the sources keep them for a
+/// while if there are fewer.
+bool TargetTracker::update_needs_names() {
+  const bool may_have = cgroups_.records && cgroups_.records->is_allowed();
+  needs_names_ = may_have && (needs_names_ || current_->present >= cgroups_.records->min_cgroups());
+  return needs_names_;
 }
 
 Capacity TargetTracker::capacity(Clock::time_point now) {
@@ -227,9 +227,11 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
   static constexpr const char* kCause = "find cgroups";
   if (!cgroups_.discovery) return current_->found;
   cgroup::Discovery& discovery = *cgroups_.discovery;
-  using Reported = std::optional<std::span<const cgroup::NamedCgroup>>;
-  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(
-      capacity, now, needs_names() ? Reported{cgroups_.names->reported()} : Reported{});
+  const std::vector<cgroup::NamedCgroup> reported = std::exchange(reported_, {});
+  const bool lacks_names = std::exchange(lacks_names_, false);
+  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found =
+      update_needs_names() ? discovery.update(capacity, now, reported, lacks_names)
+                           : discovery.update(capacity, now);
   report.cgroups_missed += discovery.take_missed();
   if (discovery.take_overflow()) {
     report.add_failure(

@@ -17,7 +17,6 @@
 #include "cgroup/cgroup_names.h"
 #include "cgroup/description.h"
 #include "cgroup/discovery.h"
-#include "cgroup/name_keeper.h"
 #include "cgroup/selection.h"
 #include "cgroup/use/idle_cgroups.h"
 #include "cgroup/use/uncounted_use.h"
@@ -99,9 +98,7 @@ class TargetTracker {
     std::optional<cgroup::Discovery> discovery;
     cgroup::Describer describer = cgroup::Describer{};
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
-    std::optional<cgroup::NameKeeper> names = {};
-    std::shared_ptr<const RecordUse> records = {};  ///< null: never; else names are kept while
-                                                    ///< records are allowed
+    std::shared_ptr<const RecordUse> records = {};  ///< null: never
     std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
     cgroup::IdleCgroups::CpuTime cpu_time = [](const auto&) { return std::nullopt; };
     std::optional<cgroup::UncountedUse> uncounted = {};  ///< nothing: it is not determined
@@ -182,8 +179,8 @@ class TargetTracker {
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   std::shared_ptr<const TargetSet> with_names(std::shared_ptr<const cgroup::CgroupNames> names);
   void update_need(const std::shared_ptr<const MachineCpus>& cpus);
-  bool needs_names() const { return cgroups_.names && cgroups_.records->is_allowed(); }
-  std::shared_ptr<const cgroup::CgroupNames> find_names(Clock::time_point now, PollReport& report);
+  std::shared_ptr<const cgroup::CgroupNames> names();
+  bool update_needs_names();
   Capacity capacity(Clock::time_point now);
   void make_room(std::size_t capacity);
   std::shared_ptr<const cgroup::DiscoveryResult> find_cgroups(std::size_t capacity,
@@ -223,6 +220,7 @@ class TargetTracker {
   Need need_;                                  ///< with the CPUs of current_, at cost_now_
   std::vector<cgroup::NamedCgroup> reported_;  ///< since the last update
   bool lacks_names_ = false;
+  bool needs_names_ = false;
   OpenRate open_rate_;
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;

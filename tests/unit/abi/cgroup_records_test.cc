@@ -1,4 +1,4 @@
-// The names of cgroups from the records of the real kernel (cgroup/name_keeper.h).
+// The names of cgroups from the records of the real kernel (cgroup/discovery.h).
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "cgroup/discovery.h"
 #include "cgroup/hierarchy.h"
-#include "cgroup/name_keeper.h"
 #include "support/real_events.h"
 #include "support/temp_tree.h"
 
@@ -29,7 +29,7 @@ namespace pex::perf {
 namespace {
 
 using test::RecordedEvent;
-using Clock = cgroup::NameKeeper::Clock;
+using Clock = cgroup::Discovery::Clock;
 
 const Clock::time_point kStart{std::chrono::hours{1}};
 
@@ -84,8 +84,7 @@ std::vector<cgroup::NamedCgroup> reports(RecordedEvent& event) {
 }
 
 TEST_F(CgroupRecordsTest, NameAThousandThatAreGone) {
-  cgroup::NameKeeper keeper{hierarchy_};
-  keeper.update(kStart, {}, false);
+  cgroup::Discovery discovery{hierarchy_, {}};
   const auto event = recording();
   std::map<std::uint64_t, std::string> made;
   for (int i = 0; i < 1000; ++i) {
@@ -97,8 +96,8 @@ TEST_F(CgroupRecordsTest, NameAThousandThatAreGone) {
   ASSERT_TRUE(make("/lasting"));  // where only a part of the hierarchy is mounted, it shows which
 
   const auto reported = reports(*event);
-  keeper.update(kStart + std::chrono::seconds{1}, reported, true);
-  const auto names = keeper.update(kStart + std::chrono::seconds{1}, reported, false);
+  ASSERT_TRUE(discovery.update(0, kStart, reported));
+  const auto names = discovery.names();
   remove("/lasting");
 
   ASSERT_EQ(made.size(), 1000U);
@@ -132,8 +131,7 @@ TEST_F(CgroupRecordsTest, OfACgroupNamespaceBeginAtTheRootOfTheHierarchyAndAreMa
   const test::TempTree point;
 
   EXPECT_TRUE(in_namespace(hierarchy_.mount + top_ + "/pod", point.root(), [&] {
-    cgroup::NameKeeper keeper{{point.root()}};
-    keeper.update(kStart, {}, false);
+    cgroup::Discovery discovery{{point.root()}, {}};
     const auto event = recording();
     const auto make_inside = [&](const std::string& name) {
       struct stat status {};
@@ -148,10 +146,10 @@ TEST_F(CgroupRecordsTest, OfACgroupNamespaceBeginAtTheRootOfTheHierarchyAndAreMa
     const auto is_whole = [&](const cgroup::NamedCgroup& cgroup) {
       return cgroup == cgroup::NamedCgroup{gone, top_ + "/pod/gone"};
     };
-    keeper.update(kStart + std::chrono::seconds{1}, reported, true);
-    const auto names = keeper.update(kStart + std::chrono::seconds{1}, {}, false);
+    const bool is_read = discovery.update(0, kStart, reported).has_value();
+    const auto names = discovery.names();
     ::rmdir((point.root() + "/lasting").c_str());
-    return std::any_of(reported.begin(), reported.end(), is_whole) &&
+    return is_read && std::any_of(reported.begin(), reported.end(), is_whole) &&
            names->path_of(gone) != nullptr && *names->path_of(gone) == "/gone" &&
            *names->path_of(lasting) == "/lasting";
   }));

@@ -45,7 +45,7 @@ class GoneCgroupsTest : public testing::Test {
   /// Knows what is there so far.
   Discovery discovery(Selection selection) {
     Discovery discovery{{host_.root()}, std::move(selection)};
-    update(discovery, {});
+    update(discovery, root());
     return discovery;
   }
 
@@ -55,6 +55,9 @@ class GoneCgroupsTest : public testing::Test {
     EXPECT_TRUE(found) << describe(found.error());
     return found ? *found : std::make_shared<const DiscoveryResult>();
   }
+
+  /// Reported, which shows where the reported paths begin.
+  Reports root() const { return {{host_.inode(""), "/"}}; }
 
   /// Made, reported and removed.
   NamedCgroup brief(const std::string& path) {
@@ -195,6 +198,24 @@ TEST_F(GoneCgroupsTest, AreNotThoseThatWereHeld) {
   EXPECT_EQ(missed(discovery), 0U);
 }
 
+TEST_F(GoneCgroupsTest, AreThoseThatWereFoundAndCouldNotBeHeldAnyMore) {
+  Discovery discovery = this->discovery(all_levels(selection({"/**"})));
+  host_.make("a/x");
+  const Reports made{{host_.inode("a"), "/a"}, {host_.inode("a/x"), "/a/x"}};
+  on_watch = [&](const std::string& directory) {
+    if (directory == host_.path("a/x")) host_.remove("a");
+  };
+
+  const Found found = update(discovery, {});
+  on_watch = nullptr;
+
+  ASSERT_THAT(paths(found), ElementsAre("/a", "/a/x"));
+  EXPECT_EQ(found->cgroups[0]->id, made[0].id);
+  EXPECT_FALSE(found->cgroups[0]->directory);
+  EXPECT_THAT(paths(update(discovery, made)), IsEmpty());
+  EXPECT_EQ(missed(discovery), 0U);
+}
+
 TEST_F(GoneCgroupsTest, AreThereOnceHoweverOftenTheyAreReported) {
   Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup gone = brief("a");
@@ -229,7 +250,7 @@ TEST_F(GoneCgroupsTest, AreNotThereWhereTheirPathExistsAgain) {
 
 TEST_F(GoneCgroupsTest, AreThereWhenTheTreeHasNotSeenThemBeforeTheyGo) {
   Discovery discovery{{host_.root()}, all_levels(selection({"/*"})), {.watches = 0}};
-  update(discovery, {});
+  update(discovery, root());
   host_.make("a");
   const NamedCgroup made{host_.inode("a"), "/a"};
 
@@ -313,7 +334,7 @@ TEST_F(GoneCgroupsTest, AreMissedWhereThereIsNoRoomAtAll) {
   host_.make("a");
   host_.make("b");
   Discovery discovery{{host_.root()}, all_levels(selection({"/*"}))};
-  const Found before = update(discovery, {}, 1);
+  const Found before = update(discovery, root(), 1);
 
   const Found found = update(discovery, Reports{brief("c")}, 1);
 
@@ -387,7 +408,7 @@ void make(const std::string& path, CgroupTree& host, Reports& made) {
 RC_GTEST_PROP(GoneCgroupsPropertyTest, OfTheLeavesAreNeverInsideOfOneAnother, ()) {
   CgroupTree host;
   Discovery discovery{{host.root()}, selection({"/**"})};
-  Reports made;
+  Reports made{{host.inode(""), "/"}};
   const auto update = [&] {
     const auto found = discovery.update(kPlenty, kStart, std::exchange(made, {}));
     RC_ASSERT(found.has_value());
@@ -415,7 +436,7 @@ RC_GTEST_PROP(GoneCgroupsPropertyTest, WithAllReportedEachIsFoundOnceAndNoneIsMi
   CgroupTree host;
   Discovery discovery{{host.root()}, all_levels(selection({"/**"}))};
   Reports made;
-  Reports reported;
+  Reports reported{{host.inode(""), "/"}};
   Reports all;
   std::map<std::uint64_t, int> lives;  // how often each went from absent to present
   std::map<std::string, int> by_path;  // results that have it

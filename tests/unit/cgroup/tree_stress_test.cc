@@ -23,16 +23,16 @@ using namespace std::chrono_literals;
 using Directories = Tree::Directories;
 
 /// What a Tree should know, from the file system and the selection alone.
-Directories all_there_is(const CgroupTree& host, const Selection& selection,
+Directories all_there_is(const CgroupTree& host, const Selection& selection, bool names_all = false,
                          const std::string& path = "") {
   Directories all;
   for (const auto& entry : fs::directory_iterator(host.path(path))) {
     if (!entry.is_directory()) continue;
     const std::string child = path + "/" + entry.path().filename().string();
     const bool is_selected = selection.matches(child);
-    const bool is_entered = selection.may_match_below(child);
+    const bool is_entered = names_all || selection.may_match_below(child);
     if (is_selected || is_entered) all[child] = {host.inode(child), is_selected};
-    if (is_entered) all.merge(all_there_is(host, selection, child));
+    if (is_entered) all.merge(all_there_is(host, selection, names_all, child));
   }
   return all;
 }
@@ -145,6 +145,30 @@ PEX_TIMED_PROPERTY(TreeStressTest, KnowsAfterAnyChangesWhatAnotherFindsThereForT
   }
   RC_ASSERT(tree.directories() == found_by_another(host, wanted));
   RC_ASSERT(tree.unreadable().empty());
+}
+
+PEX_TIMED_PROPERTY(TreeStressTest, NamesAfterAnyChangesWhatIsThere) {
+  const Selection wanted = any_selection();
+  CgroupTree host;
+  Tree tree{host.root(), wanted};
+  Tree::Clock::time_point now = kStart;
+
+  for (const Round& round : *any_rounds()) {
+    for (const Step& step : round.before) act(step, host);
+    now += kMinute;
+    const bool names_all = *rc::gen::weightedElement<bool>({{5, true}, {1, false}});
+    tree.name_all(names_all);
+    must_update(tree, now);
+
+    const Directories there = all_there_is(host, wanted, names_all);
+    RC_ASSERT(tree.directories() == there);
+    RC_ASSERT(tree.followed() == all_there_is(host, wanted).size());
+    for (const auto& [path, directory] : there) {
+      const std::string* const name = tree.names()->path_of(directory.inode);
+      RC_ASSERT((name != nullptr) == names_all);
+      RC_ASSERT((name == nullptr || *name == path));
+    }
+  }
 }
 
 PEX_TIMED_PROPERTY(TreeStressTest, KnowsSoonWhatIsThereWhateverHappensWhileItWalks) {

@@ -853,7 +853,6 @@ TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout
   cgroup::Selection selection;
   selection.include.push_back(*cgroup::Pattern::parse(include_));
   TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))};
-  cgroups.names.emplace(cgroup::Hierarchy{tree_.path("cgroup")});
   cgroups.records = std::make_shared<const RecordUse>(0);
   TargetTracker targets{
       {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
@@ -871,6 +870,30 @@ TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout
   EXPECT_FALSE(grown->has_layout_of(*after));
 }
 
+TEST_F(TargetTrackerTest, NamesAreLookedForFromTheTimeOnThatThereAreEnoughCgroupsForRecords) {
+  make_cgroup("a.service");
+  make_cgroup("b.scope");
+  TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
+  cgroups.records = std::make_shared<const RecordUse>(2);
+  TargetTracker targets{
+      {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
+  const auto names = [&](int second) {
+    std::size_t count = 0;
+    const auto set = targets.update(start_ + seconds{second}, report_);
+    set->names->for_each([&](const auto&...) { ++count; });
+    return count;
+  };
+
+  EXPECT_EQ(names(0), 0U);
+  EXPECT_EQ(names(1), 0U);
+  make_cgroup("c.service");
+  names(2);
+  EXPECT_EQ(names(3), 4U);  // with the root
+  tree_.remove("cgroup/c.service");
+  names(4);
+  EXPECT_EQ(names(5), 4U);  // records are kept for a while
+}
+
 TEST_F(TargetTrackerTest, WhatHasNoRoomBeforeRecordsAreUsedIsNotReportedAsLeftOut) {
   for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
   for (const bool comes_to_records : {true, false}) {
@@ -881,7 +904,6 @@ TEST_F(TargetTrackerTest, WhatHasNoRoomBeforeRecordsAreUsedIsNotReportedAsLeftOu
       return now;
     };
     TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
-    cgroups.names.emplace(cgroup::Hierarchy{tree_.path("cgroup")});
     cgroups.records = std::make_shared<const RecordUse>(0);
     TargetTracker targets{
         {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {.max_open_events = 4}, cost};

@@ -2,10 +2,10 @@
 // tests/unit/perf/cgroup_records_test.cc.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "cgroup/discovery.h"
-#include "cgroup/name_keeper.h"
 #include "real_cgroups.h"
 #include "support/temp_tree.h"
 
@@ -25,8 +24,6 @@ namespace pex::cgroup {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using Reports = std::vector<NamedCgroup>;
 
 /// The id by which the kernel itself finds a cgroup: that of a handle (name_to_handle_at(2)), which
@@ -46,17 +43,23 @@ std::optional<std::uint64_t> id_of_handle(const std::string& directory) {
   return id;
 }
 
-class RealNameKeeperTest : public RealCgroupsTest {
+class RealNamesTest : public RealCgroupsTest {
  protected:
+  static std::shared_ptr<const CgroupNames> update(Discovery& discovery,
+                                                   const Reports& reported = {},
+                                                   Discovery::Clock::time_point now = kStart) {
+    EXPECT_TRUE(discovery.update(0, now, reported));
+    return discovery.names();
+  }
   bool is_whole_hierarchy() const { return inode_at(hierarchy_.mount) == 1; }
 };
 
-TEST_F(RealNameKeeperTest, NamesByTheIdsOfTheKernel) {
+TEST_F(RealNamesTest, AreByTheIdsOfTheKernel) {
   for (const char* below : {"/a", "/a/b", "/c"}) make(below);
   if (!id_of_handle(directory("/a"))) GTEST_SKIP() << "no handles of cgroups here: NOT tested";
 
-  NameKeeper keeper{hierarchy_};
-  const auto names = keeper.update(kStart, {}, false);
+  Discovery discovery{hierarchy_, Selection{}};
+  const auto names = update(discovery);
 
   for (const char* below : {"", "/a", "/a/b", "/c"}) {
     const std::string* const name = names->path_of(id_of_handle(directory(below)).value());
@@ -65,11 +68,11 @@ TEST_F(RealNameKeeperTest, NamesByTheIdsOfTheKernel) {
   }
 }
 
-TEST_F(RealNameKeeperTest, KnowsThatNothingIsAboveTheRootOfAHierarchy) {
+TEST_F(RealNamesTest, HaveNothingAboveTheRootOfAHierarchy) {
   if (!is_whole_hierarchy()) GTEST_SKIP() << "only a part of the hierarchy is mounted here";
-  NameKeeper keeper{hierarchy_};
+  Discovery discovery{hierarchy_, Selection{}};
 
-  const auto names = keeper.update(kStart, Reports{{99'999'999'999, "/gone/x"}}, false);
+  const auto names = update(discovery, {{99'999'999'999, "/gone/x"}});
 
   ASSERT_NE(names->path_of(99'999'999'999), nullptr);
   EXPECT_EQ(*names->path_of(99'999'999'999), "/gone/x");
@@ -77,7 +80,7 @@ TEST_F(RealNameKeeperTest, KnowsThatNothingIsAboveTheRootOfAHierarchy) {
   EXPECT_EQ(*names->path_of(1), "/");
 }
 
-TEST_F(RealNameKeeperTest, LearnsWhatIsAboveTheMountOfACgroupNamespace) {
+TEST_F(RealNamesTest, BeginAtTheMountOfACgroupNamespace) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a cgroup namespace";
   if (hierarchy_.version != Hierarchy::Version::kV2) GTEST_SKIP() << "mounts version 2";
   make("/pod");
@@ -93,22 +96,42 @@ TEST_F(RealNameKeeperTest, LearnsWhatIsAboveTheMountOfACgroupNamespace) {
         ::mount("none", point.root().c_str(), "cgroup2", 0, nullptr) != 0) {
       return false;
     }
-    NameKeeper keeper{{point.root()}};
-    const auto before = keeper.update(kStart, Reports{gone}, false);
-    const auto names = keeper.update(kStart, Reports{pod, outside}, false);
+    Discovery discovery{{point.root()}, Selection{}};
+    const auto before = update(discovery, {gone});
+    const auto names = update(discovery, {pod, outside});
     return before->path_of(gone.id) == nullptr && *names->path_of(gone.id) == "/gone" &&
            *names->path_of(pod.id) == "/a" && names->path_of(outside.id) == nullptr &&
-           *names->path_of(inode_at(point.root())) == "/" &&
-           keeper.reported() == Reports{{gone.id, "/gone"}, {pod.id, "/a"}};
+           *names->path_of(inode_at(point.root())) == "/";
   });
 }
 
-TEST_F(RealNameKeeperTest, NamesAThousandThatComeAndGoAndLetsThemGo) {
-  NameKeeper keeper{hierarchy_};
+TEST_F(RealNamesTest, AreNotThoseOfAFileSystemThatIsMountedInTheTree) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount";
+  make("/pod");
+  make("/pod/a");
+
+  in_child("/pod", [&] {
+    const std::string point = directory("/pod/a");
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", point.c_str(), "tmpfs", 0, nullptr) != 0 ||
+        ::mkdir((point + "/b").c_str(), 0755) != 0) {
+      return false;
+    }
+    Discovery discovery{hierarchy_, Selection{}};
+    const auto names = update(discovery);
+    bool is_there = false;
+    names->for_each([&](std::uint64_t, const std::string& name) {
+      is_there = is_there || name == path("/pod/a/b");
+    });
+    return !is_there && discovery.last()->unreadable.empty();
+  });
+}
+
+TEST_F(RealNamesTest, OfAThousandThatComeAndGoAreThereAndEnd) {
+  Discovery discovery{hierarchy_, Selection{}};
   auto now = kStart;
-  keeper.update(now, {}, false);
-  keeper.update(now, Reports{{id(""), top_}}, false);
-  const std::size_t usual = keeper.update(now, {}, false)->size();
+  update(discovery, {{id(""), top_}});
   std::map<std::uint64_t, std::string> all;
 
   for (int poll = 0; poll < 100; ++poll) {
@@ -119,26 +142,20 @@ TEST_F(RealNameKeeperTest, NamesAThousandThatComeAndGoAndLetsThemGo) {
       remove(below);
       all.emplace(reported.back().id, path(below));
     }
-    const auto names = keeper.update(now += 100ms, reported, poll % 7 == 0);
+    const auto names = update(discovery, reported, now += 100ms);
     for (const auto& [id, path] : all) ASSERT_EQ(*names->path_of(id), path);
   }
   EXPECT_EQ(all.size(), 1000U);
 
-  for (int minute = 0; minute < 3; ++minute) keeper.update(now += 60s, {}, false);
-  EXPECT_LE(keeper.update(now, {}, false)->size(), usual + 100);  // other programs make some, too
-  for (const auto& [id, path] : all) {
-    EXPECT_EQ(keeper.update(now, {}, false)->path_of(id), nullptr);
-  }
+  for (int minute = 0; minute < 3; ++minute) update(discovery, {}, now += 60s);
+  for (const auto& [id, path] : all) EXPECT_EQ(discovery.names()->path_of(id), nullptr);
 }
 
-TEST_F(RealNameKeeperTest, GivesDiscoveryAThousandThatComeAndGoOnceEach) {
+TEST_F(RealNamesTest, GiveDiscoveryAThousandThatComeAndGoOnceEach) {
   Selection selected;
   selected.include.push_back(*Pattern::parse(top_ + "/*"));
   Discovery discovery{hierarchy_, selected};
-  NameKeeper keeper{hierarchy_};
-  keeper.update(kStart, {}, false);
-  keeper.update(kStart, Reports{{id(""), top_}}, false);
-  ASSERT_TRUE(discovery.update(2000, kStart, Reports{}));
+  ASSERT_TRUE(discovery.update(2000, kStart, Reports{{id(""), top_}}));
   std::map<std::uint64_t, int> found;
   std::uint64_t missed = 0;
 
@@ -150,8 +167,7 @@ TEST_F(RealNameKeeperTest, GivesDiscoveryAThousandThatComeAndGoOnceEach) {
       made.push_back({make(below), path(below)});
       if (i % 5 != 0) remove(below);
     }
-    keeper.update(kStart + 100ms * poll, recorded, false);
-    const auto result = discovery.update(2000, kStart + 100ms * poll, keeper.reported());
+    const auto result = discovery.update(2000, kStart + 100ms * poll, recorded);
     ASSERT_TRUE(result);
     missed += discovery.take_missed();
     for (const auto& cgroup : (*result)->cgroups) {
