@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"

@@ -16,7 +16,7 @@
 #include "base/boot_clock.h"
 #include "cgroup/cgroup_names.h"
 #include "cgroup/description.h"
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "cgroup/selection.h"
 #include "cgroup/use/idle_cgroups.h"
 #include "cgroup/use/uncounted_use.h"

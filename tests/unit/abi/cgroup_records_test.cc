@@ -1,4 +1,4 @@
-// The names of cgroups from the records of the real kernel (cgroup/discovery.h).
+// The names of cgroups from the records of the real kernel (cgroup/discovery/discovery.h).
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "support/real_events.h"
 #include "support/temp_tree.h"

@@ -1,4 +1,4 @@
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::gone_cgroups_test {

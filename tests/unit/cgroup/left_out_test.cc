@@ -1,4 +1,4 @@
-#include "cgroup/use/left_out.h"
+#include "cgroup/discovery/left_out.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

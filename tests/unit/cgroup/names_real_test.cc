@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "real_cgroups.h"
 #include "support/temp_tree.h"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/discovery.h"
+#include "cgroup/discovery/discovery.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::tree_names_test {

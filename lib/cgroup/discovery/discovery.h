@@ -17,12 +17,12 @@
 #include "base/token_bucket.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/cgroup_names.h"
+#include "cgroup/discovery/left_out.h"
 #include "cgroup/fair_shares.h"
 #include "cgroup/gone_cgroups.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/reported_paths.h"
 #include "cgroup/tree.h"
-#include "cgroup/use/left_out.h"
 
 namespace pex::cgroup {
 
