@@ -178,40 +178,58 @@ void LabelSums::follow(std::shared_ptr<const TargetSet> targets,
   const bool is_same = targets->has_layout_of(*targets_);
   targets_ = std::move(targets);
   if (!std::exchange(is_outdated_, false) && is_same) return;
-  members_.resize(targets_->cgroups.size(), {0, std::vector<Place>(plan_->sums.size())});
+  members_.resize(targets_->cgroups.size(), {0, {}, std::vector<Place>(plan_->sums.size())});
   for (std::size_t slot = 0; slot < members_.size(); ++slot) {
     const std::uint64_t series = targets_->cgroups[slot].series;
     if (members_[slot].series == series) continue;
-    members_[slot] = {series, std::vector<Place>(plan_->sums.size())};
+    members_[slot] = {series, {}, std::vector<Place>(plan_->sums.size())};
   }
   for (std::size_t number = 0; number < sums_.size(); ++number) find_sums(number);
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    members_[slot].description = targets_->cgroups[slot].description;
+  }
   join(tables);
 }
 
 // --- which sum a cgroup is in -------------------------------------------------------------------
 
 void LabelSums::find_sums(std::size_t number) {
-  const std::vector<std::string> rest_values = values_of_rest(plan_->sums[number]);
-  const std::vector<CgroupTarget>& targets = targets_->cgroups;
-  std::vector<std::optional<std::vector<std::string>>> values;
-  for (const CgroupTarget& target : targets) {
-    values.emplace_back();
-    if (target.is_free()) continue;
-    values.back() = values_of(*target.description, plan_->sums[number].labels);
-    if (values.back()) make_sum(number, *values.back(), target.path);
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    if (has_sum(slot, number)) continue;
+    const auto values = values_at(slot, number);
+    if (values) make_sum(number, *values, targets_->cgroups[slot].path);
   }
   left_out_[number] = 0;
-  for (auto& [of_sum, sum] : sums_[number]) sum.cgroups = 0;
-  for (std::size_t slot = 0; slot < targets.size(); ++slot) {
+  for (auto& [values, sum] : sums_[number]) sum.cgroups = 0;
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
     LabelSum*& sum = members_[slot].places[number].sum;
-    sum = nullptr;
-    if (!values[slot]) continue;
-    const auto own = sums_[number].find(*values[slot]);
-    sum = own == sums_[number].end() ? &rest(number) : &own->second;
-    const bool is_left_out = own == sums_[number].end() && *values[slot] != rest_values;
-    left_out_[number] += is_left_out ? 1 : 0;
-    if (targets[slot].cgroup) ++sum->cgroups;
+    if (!has_sum(slot, number)) sum = find_sum(slot, number);
+    if (sum != nullptr && targets_->cgroups[slot].cgroup) ++sum->cgroups;
   }
+}
+
+/// The same as before, and not the rest.
+bool LabelSums::has_sum(std::size_t slot, std::size_t number) const {
+  const Member& member = members_[slot];
+  const LabelSum* const sum = member.places[number].sum;
+  return sum != nullptr && !sum->share.empty() &&
+         member.description == targets_->cgroups[slot].description;
+}
+
+std::optional<std::vector<std::string>> LabelSums::values_at(std::size_t slot,
+                                                             std::size_t number) const {
+  const CgroupTarget& target = targets_->cgroups[slot];
+  if (target.is_free()) return {};
+  return values_of(*target.description, plan_->sums[number].labels);
+}
+
+LabelSum* LabelSums::find_sum(std::size_t slot, std::size_t number) {
+  const auto values = values_at(slot, number);
+  if (!values) return nullptr;
+  const auto own = sums_[number].find(*values);
+  if (own != sums_[number].end()) return &own->second;
+  left_out_[number] += *values == values_of_rest(plan_->sums[number]) ? 0 : 1;
+  return &rest(number);
 }
 
 /// If these values have none, and there is room.

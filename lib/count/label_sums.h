@@ -94,7 +94,8 @@ class LabelSums {
   };
   struct Member {
     std::uint64_t series = 0;
-    std::vector<Place> places;  ///< as plan_->sums
+    std::shared_ptr<const cgroup::Description> description;  ///< its sums are those of
+    std::vector<Place> places;                               ///< as plan_->sums
   };
   class Adding;
 
@@ -103,6 +104,9 @@ class LabelSums {
                    const std::vector<std::optional<std::size_t>>& numbers);
   void end_surplus(std::size_t number);
   void find_sums(std::size_t number);
+  bool has_sum(std::size_t slot, std::size_t number) const;
+  std::optional<std::vector<std::string>> values_at(std::size_t slot, std::size_t number) const;
+  LabelSum* find_sum(std::size_t slot, std::size_t number);
   void make_sum(std::size_t number, const std::vector<std::string>& values, std::string_view path);
   LabelSum& rest(std::size_t number);
   bool make_room(std::size_t number, const std::string& share);
