@@ -166,5 +166,55 @@ class TenantTest(unittest.TestCase):
         self.assertEqual(scrape.value("perf_event_exporter_sum_cgroups_left_out", sum="app"),
                          apps["other"])
 
+
+class NestedTest(unittest.TestCase):
+    WORK = 0.1  # seconds
+
+    def work(self, tree, *cgroups):
+        """Of a task in each of them."""
+        for cgroup in cgroups:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    tree.join(cgroup)
+                    while time.process_time() < self.WORK:
+                        pass
+                finally:
+                    os._exit(0)
+            os.waitpid(pid, 0)
+
+    def test_what_is_done_in_nested_cgroups_is_added_once(self):
+        harness.require_events("task-clock")
+        perf_events.require()
+        tree = self.enterContext(harness.CgroupTree("sums"))
+        daemon = self.enterContext(harness.Daemon(config_of(tree).replace(
+            tree.pattern, tree.path + "/**").replace(
+                "  sums:", "  nesting: all\n  sums:").replace(
+                    f"name: app, by: [app], zero_for: {ZERO_FOR}s",
+                    "name: all, by: [], zero_for: 0s")))
+
+        def make(name):
+            cgroup = tree.make(name)
+            daemon.scrape_when("the cgroup", lambda scrape: scrape.has(
+                "perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
+            return cgroup
+
+        outer = make("outer")
+        with perf_events.Counters(["task-clock"], harness.online_cpus(),
+                                  tree.mount + outer) as counters:
+            inner = make("outer/inner")
+            self.work(tree, outer, inner, make("outer/inner/job"))
+            tree.remove(inner + "/job")
+            self.work(tree, inner)
+            tree.remove(inner)
+            self.work(tree, outer)
+            used = counters.sums()["task-clock"] / 1e9
+        daemon.scrape_after_polls()
+        scrape = daemon.scrape_after_polls()
+
+        self.assertGreater(used, 5 * self.WORK)
+        self.assertAlmostEqual(scrape.value("perf_all_task_clock_seconds_total"), used, delta=1e-3)
+
+
 if __name__ == "__main__":
     harness.main()
