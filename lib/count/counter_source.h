@@ -71,9 +71,9 @@ class CounterSource {
  public:
   virtual ~CounterSource() = default;
 
-  /// The plan whose groups are counted from now on. Called before all other functions, and when the
-  /// plan changes: then those groups are closed that the new one does not have (GroupId), and
-  /// the others stay open.
+  /// The plan whose groups are counted from now on. Called before anything is opened, and when the
+  /// plan changes: then those groups are closed that the new one does not have (GroupId), the
+  /// others stay open, and there are counters of the new ones already.
   virtual void use(const std::shared_ptr<const CountingPlan>&) {}
   /// Of a group of the plan, with the source as their owner: it outlives them.
   virtual std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) = 0;

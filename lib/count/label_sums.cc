@@ -60,31 +60,16 @@ std::string share_of(std::string_view path, const std::vector<std::string>& valu
   return std::string(path == "/" ? "" : path) + "/" + own;
 }
 
-/// The rows of a cgroup.
-RowRange rows_of(const GroupTable& table, std::size_t slot, std::size_t slots) {
-  const std::size_t rows = table.rows.size() / slots;
-  return {slot * rows, (slot + 1) * rows};
-}
-
-GroupSum sum_of(const GroupTable& table, RowRange rows) {
-  GroupSum sum{{}, std::vector<EventTotal>(table.events)};
-  for (std::size_t row = rows.first; row < rows.end; ++row) {
-    sum.times.add(table.rows[row].times);
-    for (std::size_t event = 0; event < table.events; ++event) {
-      sum.totals[event].add(table.total(row, event));
-    }
+void add_row(const GroupTable& table, std::size_t row, GroupSum& sum) {
+  sum.times.add(table.rows[row].times);
+  sum.totals.resize(table.events);
+  for (std::size_t event = 0; event < table.events; ++event) {
+    sum.totals[event].add(table.total(row, event));
   }
-  return sum;
 }
 
 /// Whether it is counted on all CPUs on which it should be.
 bool is_whole(const GroupRow& row) { return row.counted_on > 0 && !lacks_coverage(row); }
-
-bool is_whole(const GroupTable& table, RowRange rows) {
-  const auto first = table.rows.begin() + static_cast<std::ptrdiff_t>(rows.first);
-  const auto end = table.rows.begin() + static_cast<std::ptrdiff_t>(rows.end);
-  return std::all_of(first, end, [](const GroupRow& row) { return is_whole(row); });
-}
 
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
   return Error{0,
@@ -277,7 +262,8 @@ void LabelSums::hold_shares() {
 
 // --- late labels --------------------------------------------------------------------------------
 
-/// Outer ones first: those inside of them may be contained then.
+/// Inner ones first, as outer ones are added without them: whether these are counted now or not,
+/// they may have counted what is inside of them.
 void LabelSums::join(std::span<const GroupTable* const> tables) {
   std::vector<std::size_t> slots;
   for (std::size_t slot = 0; slot < members_.size(); ++slot) {
@@ -289,7 +275,7 @@ void LabelSums::join(std::span<const GroupTable* const> tables) {
   }
   const auto depth = [this](std::size_t slot) { return targets_->cgroups[slot].around.size(); };
   std::stable_sort(slots.begin(), slots.end(),
-                   [&](std::size_t a, std::size_t b) { return depth(a) < depth(b); });
+                   [&](std::size_t a, std::size_t b) { return depth(a) > depth(b); });
   for (const std::size_t slot : slots) {
     for (std::size_t number = 0; number < sums_.size(); ++number) {
       const Place& place = members_[slot].places[number];
@@ -298,6 +284,7 @@ void LabelSums::join(std::span<const GroupTable* const> tables) {
   }
 }
 
+/// Of the rows of an outer one that has joined, those contain it that are counted.
 void LabelSums::join(std::size_t slot, std::size_t number,
                      std::span<const GroupTable* const> tables) {
   const CgroupTarget& target = targets_->cgroups[slot];
@@ -307,17 +294,20 @@ void LabelSums::join(std::size_t slot, std::size_t number,
   const auto added = inside.find(place.sum);
   for (std::size_t group = 0; group < tables.size(); ++group) {
     const GroupTable& table = *tables[group];
-    const auto counts = [&](std::size_t outer) {
-      return targets_->cgroups[outer].is_counted() &&
-             is_whole(table, rows_of(table, outer, members_.size()));
-    };
-    if (is_contained(target, slot, number, counts)) continue;
-    GroupSum own = sum_of(table, rows_of(table, slot, members_.size()));
+    const std::size_t rows = table.rows.size() / members_.size();
+    GroupSum own;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto counts = [&](std::size_t outer) {
+        return members_[outer].places[number].has_joined && targets_->cgroups[outer].is_counted() &&
+               is_whole(table.rows[outer * rows + row]);
+      };
+      if (!is_contained(target, slot, number, counts)) add_row(table, slot * rows + row, own);
+    }
     if (added != inside.end()) own.subtract(own.common_with(added->second[group]));
     place.sum->groups[group].sum.add(own);
     for (const std::size_t outer : target.around) {
       Place& around = members_[outer].places[number];
-      if (around.waits()) around.add_inside(*place.sum, group, own);
+      if (!around.has_joined) around.add_inside(*place.sum, group, own);
     }
   }
 }

@@ -46,7 +46,8 @@ class TargetGroups;
 /// Of nested cgroups in one sum the outermost that is counted on a CPU contains the others there:
 /// those that were open in it when a part of a poll began (TargetGroups::was_open()). One that is
 /// opened in this part is added without what those inside of it add, as records may give it what
-/// they had before. One that gets its labels late is added without what they have added meanwhile.
+/// they had before. One that gets its labels late is added without what they have added meanwhile,
+/// and not at all where an outer one that is in the sum counts now.
 ///
 /// Totals that are not known for a row of its own (GroupRow::value) are added too: a sum is what
 /// was counted. Where a part of a cgroup cannot be counted, the sum has a coverage below 1.

@@ -1,7 +1,6 @@
 #include "count/poll_cycle.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 

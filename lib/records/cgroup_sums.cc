@@ -50,6 +50,7 @@ void CgroupSums::open(std::size_t slot, const std::shared_ptr<const cgroup::Cgro
                       std::size_t group) {
   assert(cgroup->id != 0);
   if (!running_ids_.empty()) give();  // without this group
+  begin_giving();
   const Target target = target_of(slot);
   if (target >= slots_.size()) slots_.resize(target + 1);
   OpenSlot& of = slots_[target];
@@ -59,6 +60,7 @@ void CgroupSums::open(std::size_t slot, const std::shared_ptr<const cgroup::Cgro
     given_.clear(of.row, group);  // it is opened again, or later than others of the slot
   }
   ++of.groups;
+  mark_changed(target);  // the first reading is a known zero
 }
 
 void CgroupSums::open_first(Target target, const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
@@ -73,7 +75,6 @@ void CgroupSums::open_first(Target target, const std::shared_ptr<const cgroup::C
                     .lost_before = lost_,
                     .opened_in = batch_,
                     .is_listed = is_listed};
-  mark_changed(target);
   is_settled_ = false;
 }
 
@@ -82,7 +83,8 @@ void CgroupSums::close(std::size_t slot) {
   const Target target = target_of(slot);
   OpenSlot& closed = slots_[target];
   if (--closed.groups > 0) return;
-  ids_.find(closed.cgroup->id)->own = kNone;
+  Entry* const entry = ids_.find(closed.cgroup->id);
+  if (entry != nullptr && entry->own == target) entry->own = kNone;
   tree_.close(target);
   closed.cgroup.reset();
 }

@@ -100,7 +100,8 @@ class CgroupSums {
   void close(std::size_t slot);
 
   /// What a group did at an open slot since the last call: false if that is nothing. `running` is
-  /// by its own records, and may be more than `enabled`.
+  /// by its own records, and may be more than `enabled`. `lost` is since the last poll, or since
+  /// the slot was opened; for a group that is opened later there, up to a poll more.
   bool take(std::size_t slot, std::size_t group, perf::GroupInterval& since);
   /// Adds the slots at which take() may have something: those that were opened, or to which
   /// anything was given, since the last call; all of them if anything was lost. What is not taken

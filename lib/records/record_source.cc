@@ -58,7 +58,6 @@ class RecordSource::Group final : public GroupCounters {
   bool is_recorded(std::size_t target) const {
     return target < recorded_.rows() && recorded_.has(target);
   }
-  Result<> open_recorded(const GroupPlan& recorded, std::size_t events);
   void begin_cpu();
   Result<State> read_cpu(perf::GroupInterval& since);
   State read_cgroup(std::size_t slot, perf::GroupInterval& since);
@@ -111,6 +110,7 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
     check(recording_->poll(targets.names));
     if (recording_->stands_still()) note_dead();
     if (std::optional<Error> wrong = check_.poll(*recording_)) give_up(std::move(*wrong));
+    recording_->sums().give();  // what the check has drained
   }
   const Way before = std::exchange(way_, next_way(targets));
   if (recording_ && way_ != before && way_ == Way::kDescriptors) recording_->end();
@@ -329,6 +329,7 @@ void RecordSource::Group::begin_cpu() {
     *time = std::max(*time - nanoseconds{1}, nanoseconds{0});
   }
   before.keep_first(events_);
+  std::fill(last_.begin(), last_.end(), 0);
   perf::GroupInterval unused;
   perf::advance(last_, before, unused);
 }

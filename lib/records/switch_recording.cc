@@ -192,20 +192,16 @@ SwitchAttribution::Statistics SwitchRecording::poll(
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     Group& group = groups_[number];
     if (!group.is_open) continue;
-    group.has_waited = group.waited_when_read != group.waited_before;
-    group.is_perfect = attribution_.imperfect(number) == group.imperfect_before;
+    group.at_poll = {group.waited_when_read, attribution_.imperfect(number)};
+    group.has_waited = group.at_poll.waited != group.before.waited;
+    group.is_perfect = group.at_poll.imperfect == group.before.imperfect;
   }
   return statistics;
 }
 
 void SwitchRecording::take_changed(RowSet& slots) {
   sums_.take_changed(slots);
-  for (std::size_t number = 0; number < groups_.size(); ++number) {
-    Group& group = groups_[number];
-    if (!group.is_open) continue;
-    group.waited_before = group.waited_when_read;
-    group.imperfect_before = attribution_.imperfect(number);
-  }
+  for (Group& group : groups_) group.before = group.at_poll;
 }
 
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of

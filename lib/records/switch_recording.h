@@ -126,14 +126,18 @@ class SwitchRecording {
     std::chrono::nanoseconds waited{};            ///< until then
     perf::GroupReading reading = {};              ///< the last one; enabled while it waited, too
     std::chrono::nanoseconds waited_when_read{};  ///< that part of its time enabled
-    // When the interval began, and whether it has been on the PMU since.
-    std::chrono::nanoseconds waited_before{};
-    std::uint64_t imperfect_before = 0;
-    bool has_waited = false;
-    bool is_perfect = true;
-    bool is_broken_up = false;         ///< the CPU has been offline: that reading was the last
-    perf::SwitchCounts happened = {};  ///< of the last poll
-    std::optional<Error> error = {};   ///< of the last poll
+    /// Time and intervals off the PMU since it was opened: waited(), and as in SwitchAttribution.
+    struct OffPmu {
+      std::chrono::nanoseconds waited{};
+      std::uint64_t imperfect = 0;
+    };
+    OffPmu at_poll = {};        ///< the last one
+    OffPmu before = {};         ///< as of the poll in which the interval of the cgroups began
+    bool has_waited = false;    ///< in this interval
+    bool is_perfect = true;     ///< the same: it was never off the PMU
+    bool is_broken_up = false;  ///< the CPU has been offline: that reading was the last
+    perf::SwitchCounts happened = {};            ///< of the last poll
+    std::optional<Error> error = {};             ///< of the last poll
     std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
 
     void keep_plan();

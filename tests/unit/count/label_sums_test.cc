@@ -124,7 +124,8 @@ class MachineSource final : public CounterSource {
 /// Cgroups with one group of one event on two CPUs.
 class Machine {
  public:
-  explicit Machine(std::vector<SumPlan> sums, bool by_records = true) {
+  explicit Machine(std::vector<SumPlan> sums, bool by_records = true, bool per_cpu = false)
+      : per_cpu_(per_cpu) {
     plan_ = plan_with(std::move(sums));
     ledger_.emplace(plan_);
     for (const int cpu : {0, 1}) {
@@ -219,6 +220,7 @@ class Machine {
     plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
     continue_plan(plan_ ? *plan_ : CountingPlan{}, plan);
     plan.sums = std::move(sums);
+    plan.cgroup_per_cpu = per_cpu_;
     return std::make_shared<const CountingPlan>(std::move(plan));
   }
 
@@ -258,6 +260,7 @@ class Machine {
   test::TempTree directory_{{"cgroup.procs"}};  ///< of all of them: they exist
   std::map<std::uint64_t, std::shared_ptr<cgroup::Cgroup>> directories_;
   std::vector<std::unique_ptr<std::map<std::string, Doing>>> doing_;  ///< by CPU, by path
+  const bool per_cpu_;
   std::shared_ptr<const CountingPlan> plan_;
   std::uint64_t nested_before_ = kAlways;
   std::vector<std::unique_ptr<PollCycle>> cycles_;
@@ -817,6 +820,45 @@ TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOne
   machine.count(2, 7);
   machine.poll();
   EXPECT_EQ(machine.published("web"), 112U);
+}
+
+TEST(LabelSumsTest, NestedCgroupsThatGetTheirLabelsTogetherAreAddedOnceWhetherTheyAreCountedOrNot) {
+  for (const bool is_idle : {false, true}) {
+    Machine machine{{by({"workload"})}};
+    machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}, {3, {.path = "/a/b/c"}}};
+    machine.poll();
+    machine.count(1, 10);
+    machine.count(2, 6);
+    machine.count(3, 1);
+    machine.poll();
+
+    for (auto& [series, cgroup] : machine.cgroups) {
+      cgroup.is_idle = is_idle;
+      cgroup.labels = {{"workload", "web"}};
+    }
+    machine.poll();
+    machine.poll();
+
+    EXPECT_EQ(machine.published("web"), 10U) << is_idle;
+  }
+}
+
+TEST(LabelSumsTest, WithARowForEachCpuAnOuterCgroupContainsALateInnerOneOnTheCpusOnWhichItCounts) {
+  Machine machine{{by({"workload"})}, true, true};
+  machine.cgroups = {{1, of("web", "/a")}, {2, {.path = "/a/b"}}};
+  machine.cgroups.at(1).unopened_on = {1};
+  machine.poll();
+  machine.count(1, 10, 0);
+  machine.count(2, 6, 0);
+  machine.count(1, 20, 1);
+  machine.count(2, 7, 1);
+  machine.poll();
+
+  machine.cgroups.at(2).labels = {{"workload", "web"}};
+  machine.poll();
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 17U);
 }
 
 TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {

@@ -450,6 +450,16 @@ TEST_F(CgroupSumsTest, ARemovedGroupReadsAsNothingAndTheOthersGoOn) {
   EXPECT_EQ(count(target), 5U);
 }
 
+TEST_F(CgroupSumsTest, AGroupOpenedLaterAtATargetIsListedAsChangedForItsFirstZero) {
+  const Slot target = open(1, "/a", 0);
+  (void)changed();
+  EXPECT_THAT(changed(), IsEmpty());
+
+  (void)open(1, "/a", 1);
+
+  EXPECT_THAT(changed(), ElementsAre(target));
+}
+
 TEST_F(CgroupSumsTest, EachGroupOfATargetIsTakenOnce) {
   const Slot target = open(1, "/a");
 
