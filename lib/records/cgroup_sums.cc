@@ -25,17 +25,16 @@ std::uint64_t to_words(nanoseconds time) {
 // --- groups and names ---------------------------------------------------------------------------
 
 void CgroupSums::add_group(std::size_t group, std::size_t counts) {
-  if (given_.has_group(group) && groups_[group].counts == counts) return;
-  give();  // without it
-  running_.add_group(group, counts);
+  if (rows_.has_group(group) && groups_[group].counts == counts) return;
+  rows_.add_group(group, counts);
   pending_.add_group(group, counts);
-  given_.add_group(group, counts + 1);
   groups_.resize(std::max(groups_.size(), group + 1));
   groups_[group] = {counts, lost_};
 }
 
 void CgroupSums::remove_group(std::size_t group) {
-  for (SumRows* const rows : {&running_, &pending_, &given_}) rows->remove_group(group);
+  rows_.remove_group(group);
+  pending_.remove_group(group);
 }
 
 void CgroupSums::set_names(PathOf path_of) {
@@ -56,8 +55,9 @@ void CgroupSums::open(std::size_t slot, const std::shared_ptr<const cgroup::Cgro
   OpenSlot& of = slots_[target];
   if (of.groups == 0) {
     open_first(target, cgroup);
-  } else if (!is_new(target) && of.row != kNotGiven && given_.has_group(group)) {
-    given_.clear(of.row, group);  // it is opened again, or later than others of the slot
+  } else if (!is_new(target) && of.row != kNoRow && rows_.has_group(group)) {
+    unused_.resize(groups_[group].counts);
+    rows_.take(of.row, group, unused_);  // it is opened again, or later than others of the slot
   }
   ++of.groups;
   mark_changed(target);  // the first reading is a known zero
@@ -69,12 +69,13 @@ void CgroupSums::open_first(Target target, const std::shared_ptr<const cgroup::C
   if (entry == nullptr) entry = &ids_.insert(new_entry(cgroup->id));
   entry->own = target;
   entry->nearest = {};  // outdated
-  const bool is_listed = slots_[target].is_listed;
-  slots_[target] = {.cgroup = cgroup,
-                    .opened_after = polled_at_,
-                    .lost_before = lost_,
-                    .opened_in = batch_,
-                    .is_listed = is_listed};
+  OpenSlot& slot = slots_[target];
+  if (slot.row != kNoRow) free_rows_.push_back(slot.row);  // of the one that was open before
+  slot = {.cgroup = cgroup,
+          .opened_after = polled_at_,
+          .lost_before = lost_,
+          .opened_in = batch_,
+          .is_listed = slot.is_listed};
   is_settled_ = false;
 }
 
@@ -95,22 +96,23 @@ void CgroupSums::mark_changed(Target target) {
 
 bool CgroupSums::take(std::size_t slot, std::size_t group, perf::GroupInterval& since) {
   if (!is_settled_) settle();
-  since = {.enabled = {}, .running = {}, .lost = {}, .counts = std::move(since.counts)};
+  since.enabled = since.running = since.lost = {};
   since.counts.clear();
-  if (!given_.has_group(group)) return false;
+  since.unreadable.reset();
+  since.fell.reset();
+  since.time_fell = false;
+  if (!rows_.has_group(group)) return false;
   const Group& of = groups_[group];
   const OpenSlot& at = slots_[target_of(slot)];
   since.lost = lost_ - std::max({lost_before_, at.lost_before, of.lost_before});
   since.counts.resize(of.counts);
-  if (at.row == kNotGiven) return since.lost.count() > 0;
-  const std::span<const std::uint64_t> given = given_.counts(at.row, group);
-  std::copy_n(given.begin(), of.counts, since.counts.begin());
-  since.enabled = to_time(given.back());
-  since.running = to_time(given_.running(at.row, group));
-  given_.clear(at.row, group);
-  const bool any = std::any_of(since.counts.begin(), since.counts.end(),
-                               [](std::uint64_t count) { return count > 0; });
-  return any || since.enabled.count() > 0 || since.running.count() > 0 || since.lost.count() > 0;
+  if (at.row == kNoRow) return since.lost.count() > 0;
+  const auto [enabled, running] = rows_.take(at.row, group, since.counts);
+  since.enabled = to_time(enabled);
+  since.running = to_time(running);
+  return enabled > 0 || running > 0 || since.lost.count() > 0 ||
+         std::any_of(since.counts.begin(), since.counts.end(),
+                     [](std::uint64_t count) { return count > 0; });
 }
 
 void CgroupSums::take_changed(RowSet& slots) {
@@ -145,41 +147,53 @@ void CgroupSums::begin_giving() {
   if (!std::exchange(is_taken_, false)) return;
   lost_before_ = lost_when_taken_;
   for (const Target target : changed_) {
-    slots_[target].row = kNotGiven;
-    slots_[target].is_listed = false;
+    OpenSlot& slot = slots_[target];
+    if (slot.row != kNoRow) free_rows_.push_back(std::exchange(slot.row, kNoRow));
+    slot.is_listed = false;
   }
   changed_.clear();
-  given_rows_ = 0;
 }
 
+/// Most cgroups have a slot of their own, which takes their row.
 void CgroupSums::give(Entry& entry) {
   note_seen(entry);
   const Row row = std::exchange(entry.running, kNoRow);
-  each_target(entry, [&](Target target) { give_row(target, running_, row); });
   if (keeps_pending(entry)) {
-    pending_.add_row(entry.pending, running_, row);
+    pending_.add_row(entry.pending, rows_, row);
   } else if (lacks_its_name(entry)) {
-    unnamed_.time = saturating_sum(unnamed_.time, to_time(running_.enabled(row)));
+    unnamed_.time = saturating_sum(unnamed_.time, to_time(rows_.enabled(row)));
   }
+  const Target nearest = entry.nearest.target;
+  const bool is_taken = nearest != kNone && slots_[nearest].row == kNoRow;
+  each_target(entry, [&](Target target) {
+    if (!is_taken || target != nearest) give_row(target, rows_, row);
+  });
+  if (!is_taken) return free_rows_.push_back(row);
+  slots_[nearest].row = row;
+  note_given(nearest, rows_, row);
 }
 
-void CgroupSums::give_row(Target target, const SumRows& from, Row row) {
+void CgroupSums::give_row(Target target, const SumRows& from, std::size_t row) {
   OpenSlot& to = slots_[target];
+  if (to.row == kNoRow) to.row = new_row();
+  rows_.add_row(to.row, from, row);
+  note_given(target, from, row);
+}
+
+void CgroupSums::note_given(Target target, const SumRows& from, std::size_t row) {
   mark_changed(target);
-  if (to.row == kNotGiven) {
-    to.row = given_rows_++;
-    given_.clear(to.row);
-  }
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    if (!from.has_group(group)) continue;
-    const std::span<const std::uint64_t> counts = from.counts(row, group);
-    interval_.assign(counts.begin(), counts.end());
-    interval_.push_back(from.enabled(row));
-    given_.add_counts(to.row, group, from.running(row, group), interval_);
-    if (target != watches_ || group != watched_group_) continue;
-    watched_.enabled = saturating_sum(watched_.enabled, to_time(from.enabled(row)));
-    for (std::size_t i = 0; i < counts.size(); ++i) watched_.counts[i] += counts[i];
-  }
+  if (target != watches_ || !from.has_group(watched_group_)) return;
+  watched_.enabled = saturating_sum(watched_.enabled, to_time(from.enabled(row)));
+  const std::span<const std::uint64_t> counts = from.counts(row, watched_group_);
+  for (std::size_t i = 0; i < counts.size(); ++i) watched_.counts[i] += counts[i];
+}
+
+CgroupSums::Row CgroupSums::new_row() {
+  if (free_rows_.empty()) free_rows_.push_back(used_rows_++);
+  const Row row = free_rows_.back();
+  free_rows_.pop_back();
+  rows_.clear(row);
+  return row;
 }
 
 // --- ids ----------------------------------------------------------------------------------------
@@ -247,7 +261,7 @@ void CgroupSums::settle() {
     } else {
       give_pending(entry, false);  // a new slot may be further above
     }
-    entry.is_listed = entry.pending != kNoRow;
+    entry.is_listed = entry.pending != kNotPending;
     return !entry.is_listed;
   });
   ++batch_;
@@ -269,20 +283,18 @@ CgroupSums::Entry& CgroupSums::running(std::uint64_t id) {
   if (entry == nullptr && id != 0 && ids_.size() < kMaxIds) entry = &ids_.insert(new_entry(id));
   if (entry != nullptr && entry->running != kNoRow) return *entry;
   if (entry == nullptr) {
-    not_remembered_ = {.id = id, .last_poll = poll_, .running = kMaxRunning};
-    running_.clear(kMaxRunning);
+    not_remembered_ = {.id = id, .last_poll = poll_, .running = new_row()};
     return not_remembered_;
   }
   if (running_ids_.size() == kMaxRunning) give();
-  entry->running = static_cast<Row>(running_ids_.size());
+  entry->running = new_row();
   running_ids_.push_back(id);
-  running_.clear(entry->running);
   return *entry;
 }
 
 /// At once, with nothing pending.
 void CgroupSums::give_unremembered(const Entry& entry) {
-  if (entry.running != kMaxRunning) return;
+  if (&entry != &not_remembered_) return;
   give();
   find_place(not_remembered_);
   not_remembered_.is_dropped = true;
@@ -292,15 +304,15 @@ void CgroupSums::give_unremembered(const Entry& entry) {
 void CgroupSums::add_counts(std::size_t group, std::uint64_t id, nanoseconds time_running,
                             std::span<const std::uint64_t> counts) {
   const Entry& entry = running(id);
-  running_.add_counts(entry.running, group, to_words(time_running), counts);
+  rows_.add_counts(entry.running, group, to_words(time_running), counts);
   give_unremembered(entry);
 }
 
 void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled,
                      nanoseconds time_running, std::span<const std::uint64_t> counts) {
   const Entry& entry = running(id);
-  running_.add_time(entry.running, to_words(enabled));
-  running_.add_counts(entry.running, group, to_words(time_running), counts);
+  rows_.add_time(entry.running, to_words(enabled));
+  rows_.add_counts(entry.running, group, to_words(time_running), counts);
   give_unremembered(entry);
 }
 
@@ -312,15 +324,15 @@ void CgroupSums::lose(nanoseconds time) {
 
 /// Whether increments are added to its row.
 bool CgroupSums::keeps_pending(Entry& entry) {
-  if (entry.pending != kNoRow) return true;
+  if (entry.pending != kNotPending) return true;
   if (entry.is_at_slot || entry.is_dropped) return false;
-  if (free_rows_.empty() && rows_ == kMaxPending) {
+  if (free_pending_.empty() && pending_rows_ == kMaxPending) {
     drop(entry);
     return false;
   }
-  if (free_rows_.empty()) free_rows_.push_back(static_cast<Row>(rows_++));
-  entry.pending = free_rows_.back();
-  free_rows_.pop_back();
+  if (free_pending_.empty()) free_pending_.push_back(static_cast<PendingRow>(pending_rows_++));
+  entry.pending = free_pending_.back();
+  free_pending_.pop_back();
   pending_.clear(entry.pending);
   if (!entry.is_listed) pending_ids_.push_back(entry.id);
   entry.is_listed = true;
@@ -329,20 +341,22 @@ bool CgroupSums::keeps_pending(Entry& entry) {
 
 /// To all its slots, or to those that were opened since the increments were added.
 void CgroupSums::give_pending(const Entry& entry, bool to_all) {
-  if (entry.pending == kNoRow) return;
+  if (entry.pending == kNotPending) return;
   each_target(entry, [&](Target target) {
     if (to_all || is_new(target)) give_row(target, pending_, entry.pending);
   });
 }
 
 void CgroupSums::release(Entry& entry) {
-  if (entry.pending != kNoRow) free_rows_.push_back(std::exchange(entry.pending, kNoRow));
+  if (entry.pending != kNotPending) {
+    free_pending_.push_back(std::exchange(entry.pending, kNotPending));
+  }
 }
 
 void CgroupSums::drop(Entry& entry) {
   if (lacks_its_name(entry)) {
     ++unnamed_.cgroups;
-    if (entry.pending != kNoRow) {
+    if (entry.pending != kNotPending) {
       unnamed_.time = saturating_sum(unnamed_.time, to_time(pending_.enabled(entry.pending)));
     }
   }
@@ -359,8 +373,8 @@ bool CgroupSums::has_waited(const Entry& entry) const {
 void CgroupSums::drop_old() {
   std::erase_if(pending_ids_, [this](std::uint64_t id) {
     Entry& entry = *ids_.find(id);
-    if (entry.pending != kNoRow && has_waited(entry)) drop(entry);
-    entry.is_listed = entry.pending != kNoRow;
+    if (entry.pending != kNotPending && has_waited(entry)) drop(entry);
+    entry.is_listed = entry.pending != kNotPending;
     return !entry.is_listed;
   });
 }
@@ -380,7 +394,7 @@ std::size_t CgroupSums::awaiting_names() {
   return static_cast<std::size_t>(
       std::count_if(pending_ids_.begin(), pending_ids_.end(), [this](std::uint64_t id) {
         const Entry& entry = *ids_.find(id);
-        return entry.pending != kNoRow && lacks_its_name(entry);
+        return entry.pending != kNotPending && lacks_its_name(entry);
       }));
 }
 

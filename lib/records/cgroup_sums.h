@@ -149,21 +149,23 @@ class CgroupSums {
   static constexpr Target kNone = TargetTree::kNone;
   static Target target_of(std::size_t slot) { return static_cast<Target>(slot + 1); }
 
-  using Row = std::uint16_t;  // so that an Entry has 48 bytes
+  using Row = std::uint32_t;
   static constexpr Row kNoRow = std::numeric_limits<Row>::max();
-  static_assert(kMaxPending < kNoRow && kMaxRunning < kNoRow);
+  using PendingRow = std::uint16_t;  // so that an Entry has 40 bytes
+  static constexpr PendingRow kNotPending = std::numeric_limits<PendingRow>::max();
+  static_assert(kMaxPending < kNotPending);
 
   /// One id. What is remembered of the slots that it belongs to is valid while it is not
   /// outdated: of an unnamed one while no names have come, else while its place in the tree is.
   struct Entry {
     std::uint64_t id = 0;
-    TargetTree::Nearest nearest{};  ///< the nearest slot; if it is unnamed, that of the names
-    Target own = kNone;             ///< the slot that was opened for it
-    std::uint32_t last_poll = 0;    ///< in which it ran
-    std::uint32_t waits_since = 0;  ///< first seen, named, or lost its own slot: poll, or of
-                                    ///< one that is unnamed waited_ms()
-    Row running = kNoRow;           ///< row of running_
-    Row pending = kNoRow;           ///< of pending_
+    TargetTree::Nearest nearest{};     ///< the nearest slot; if it is unnamed, that of the names
+    Target own = kNone;                ///< the slot that was opened for it
+    std::uint32_t last_poll = 0;       ///< in which it ran
+    std::uint32_t waits_since = 0;     ///< first seen, named, or lost its own slot: poll, or of
+                                       ///< one that is unnamed waited_ms()
+    Row running = kNoRow;              ///< of rows_: what was added since it was given
+    PendingRow pending = kNotPending;  ///< of pending_
     bool is_unnamed : 1 = true;
     bool is_at_slot : 1 = false;  ///< no slot can come between it and the nearest one
     bool is_dropped : 1 = false;  ///< what was pending is dropped, and nothing is kept any more
@@ -173,12 +175,11 @@ class CgroupSums {
     std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null: closed
     std::chrono::nanoseconds opened_after{};       ///< as polled_at_
     std::chrono::nanoseconds lost_before{};        ///< lost_ when it was opened
-    std::uint32_t row = kNotGiven;                 ///< of given_
+    Row row = kNoRow;                              ///< of rows_: what was given and not taken
     std::uint32_t groups = 0;                      ///< open ones
     std::uint32_t opened_in = 0;                   ///< as batch_
     bool is_listed = false;                        ///< in changed_
   };
-  static constexpr std::uint32_t kNotGiven = std::numeric_limits<std::uint32_t>::max();
   struct Group {
     std::size_t counts = 0;
     std::chrono::nanoseconds lost_before{};  ///< lost_ when it was added
@@ -194,7 +195,9 @@ class CgroupSums {
   Entry& running(std::uint64_t id);
   void give_unremembered(const Entry& entry);
   void give(Entry& entry);
-  void give_row(Target target, const SumRows& from, Row row);
+  void give_row(Target target, const SumRows& from, std::size_t row);
+  void note_given(Target target, const SumRows& from, std::size_t row);
+  Row new_row();
   void begin_giving();
   void mark_changed(Target target);
 
@@ -224,24 +227,23 @@ class CgroupSums {
   IdTable<Entry> ids_;
   std::vector<Group> groups_;
 
-  SumRows running_;                         ///< what was added since it was given
-  std::vector<std::uint64_t> running_ids_;  ///< by row, which is Entry::running
-  Entry not_remembered_;                    ///< the last one of those beyond kMaxIds, with a row of
-                                            ///< its own
+  SumRows rows_;                            ///< of ids that ran, and of slots
+  std::vector<Row> free_rows_;              ///< of rows_
+  Row used_rows_ = 0;                       ///< the same, with these
+  std::vector<std::uint64_t> running_ids_;  ///< all those with a row, each once
+  Entry not_remembered_;                    ///< the last one of those beyond kMaxIds
 
-  SumRows given_;                 ///< by OpenSlot::row; the last count is the time enabled
-  std::uint32_t given_rows_ = 0;  ///< in use
-  std::vector<OpenSlot> slots_;   ///< by target
+  std::vector<OpenSlot> slots_;  ///< by target
   std::vector<Target> changed_;
-  bool is_taken_ = false;                ///< what is given, by take_changed()
-  std::vector<std::uint64_t> interval_;  ///< reused, to allocate nothing
+  bool is_taken_ = false;              ///< what is given, by take_changed()
+  std::vector<std::uint64_t> unused_;  ///< counts that are dropped
   /// Slots that were opened since the last settle() have this number.
   std::uint32_t batch_ = 1;
   bool is_settled_ = true;
 
-  SumRows pending_;                         ///< by Entry::pending
-  std::vector<Row> free_rows_;              ///< of pending_
-  std::size_t rows_ = 0;                    ///< of pending_
+  SumRows pending_;  ///< by Entry::pending
+  std::vector<PendingRow> free_pending_;
+  std::size_t pending_rows_ = 0;
   std::vector<std::uint64_t> pending_ids_;  ///< all those with a row, each once
 
   std::uint32_t poll_ = 1;

@@ -7,9 +7,12 @@ namespace pex::collect {
 
 bool SumRows::add_group(std::size_t group, std::size_t counts) {
   if (group >= groups_.size()) groups_.resize(group + 1);
-  if (words(group) == counts + 1) return false;
+  if (words(group) == counts + kTimes) return false;
   resize_group(group, 0);  // of another group with this number nothing is left
-  resize_group(group, counts + 1);
+  resize_group(group, counts + kTimes);
+  for (std::size_t row = 0; row * stride_ < words_.size(); ++row) {
+    word(row, groups_[group].first) = enabled(row);
+  }
   return true;
 }
 
@@ -45,8 +48,13 @@ void SumRows::clear(std::size_t row) {
   std::fill_n(words_.data() + row * stride_, stride_, 0);
 }
 
-void SumRows::clear(std::size_t row, std::size_t group) {
-  std::fill_n(&word(row, groups_[group].first), words(group), 0);
+SumRows::Times SumRows::take(std::size_t row, std::size_t group, std::span<std::uint64_t> counts) {
+  std::uint64_t* const of = &word(row, groups_[group].first);
+  const Times times{enabled(row) - of[0], of[1]};
+  std::copy_n(of + kTimes, counts.size(), counts.begin());
+  std::fill_n(of, words(group), 0);
+  of[0] = enabled(row);
+  return times;
 }
 
 void SumRows::add_row(std::size_t row, const SumRows& from, std::size_t from_row) {

@@ -44,6 +44,28 @@ TEST(SumRowsTest, AGroupThatExistsGoesOnUnlessItHasAnotherNumberOfCounts) {
   EXPECT_THAT(sums.counts(0, 0), ElementsAre(0, 0));
 }
 
+TEST(SumRowsTest, EachGroupIsTakenOnceWithTheTimeSinceThen) {
+  SumRows sums;
+  sums.add_group(0, 1);
+  sums.add_group(1, 1);
+  sums.clear(0);
+  sums.add_time(0, 5);
+  sums.add_counts(0, 0, 4, Counts{10});
+  sums.add_group(2, 1);  // without the time before
+  sums.add_time(0, 2);
+
+  Counts counts(1);
+  const SumRows::Times first = sums.take(0, 0, counts);
+  EXPECT_EQ(first.enabled, 7U);
+  EXPECT_EQ(first.running, 4U);
+  EXPECT_THAT(counts, ElementsAre(10));
+  sums.add_time(0, 1);
+  EXPECT_EQ(sums.take(0, 0, counts).enabled, 1U);
+  EXPECT_THAT(counts, ElementsAre(0));
+  EXPECT_EQ(sums.take(0, 1, counts).enabled, 8U);
+  EXPECT_EQ(sums.take(0, 2, counts).enabled, 3U);
+}
+
 TEST(SumRowsTest, IgnoresCountsOfAnotherNumberAndOfUnknownGroups) {
   SumRows sums;
   sums.add_group(0, 1);
