@@ -19,7 +19,8 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgainAtLast = std::chrono::minutes{64};
-bool is_losing(std::chrono::nanoseconds lost, const SwitchAttribution::Statistics& poll) {
+
+bool is_losing(nanoseconds lost, const SwitchAttribution::Statistics& poll) {
   return lost > poll.time / 10;
 }
 
@@ -91,8 +92,7 @@ void RecordSource::expect_records(bool expected) {
 
 /// A recorded group of scope cpu may go on where that of scope cgroup ends.
 void RecordSource::use(const std::shared_ptr<const CountingPlan>& plan) {
-  const std::shared_ptr<const CountingPlan> before =
-      std::exchange(plan_, plan);  // groups are of it
+  const auto before = std::exchange(plan_, plan);  // groups are of it
   if (!recording_) return;
   check_.abandon();  // it counts a group of the plan before
   recording_->use(*plan_, [this](std::size_t number) {

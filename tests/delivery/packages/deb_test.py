@@ -101,12 +101,12 @@ class ContentsTest(unittest.TestCase):
     def test_the_library_s_package_holds_archives_headers_and_how_to_find_them(self):
         found = "\n".join(contents(library_deb()))
 
-        for pattern in (r"/usr/lib/\S+/libperf_event_exporter_collect\.a$",
+        for pattern in (r"/usr/lib/\S+/libperf_event_exporter_count\.a$",
                         r"/usr/lib/\S+/cmake/perf_event_exporter/perf_event_exporterConfig\.cmake$",
                         r"/usr/lib/\S+/pkgconfig/perf_event_exporter\.pc$",
                         r"/usr/share/doc/libperf-event-exporter-dev/library\.md",
                         r"/usr/share/doc/libperf-event-exporter-dev/example/main\.cc$",
-                        r"/usr/include/perf_event_exporter/collect/collector\.h$"):
+                        r"/usr/include/perf_event_exporter/count/collector\.h$"):
             self.assertRegex(found, re.compile(pattern, re.MULTILINE))
 
     @needs("lintian")

@@ -31,8 +31,8 @@ COPIED = {
     "packaging/prometheus/*.y*ml": "usr/share/doc/perf-event-exporter/examples/prometheus",
     "packaging/sysctl.d/*": "usr/share/doc/perf-event-exporter/examples/sysctl.d",
 }
-ROOMS = ("base host perf async elf events estimate cgroup collect history exposition yaml config plan "
-         "access http").split()
+ROOMS = ("base host perf abi async elf events estimate cgroup targets count records history exposition "
+         "yaml config plan access http").split()
 # What others may see of the library's headers; Boost is that of http, access and async.
 NOT_IN_HEADERS = re.compile(r"#include [<\"](yaml-cpp|spdlog|fmt|CLI|re2|openssl/|libdeflate)")
 

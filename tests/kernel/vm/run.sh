@@ -28,7 +28,7 @@ build_guest_programs() {
 }
 
 build_guest_program() {  # NAME SOURCE...
-  local program=$work/guest/$1 libraries=("$work"/daemon/lib/libperf_event_exporter_{perf,host,base}.a)
+  local program=$work/guest/$1 libraries=("$work"/daemon/lib/libperf_event_exporter_{abi,perf,host,base}.a)
   shift
   [[ -e $program && -z $(find "$here"/guest/*.h "$here"/../*.h "$@" "${libraries[@]}" \
     -newer "$program" -print -quit) ]] ||
@@ -48,7 +48,7 @@ prepare_amd64() {
   for source in "$here/guest/work.cc" "$here/../brief.cc"; do
     g++ -std=c++20 -O2 -static -I "$root/tests" -I "$root/lib" \
       -o "$work/guest-amd64/$(basename "$source" .cc)" "$source" \
-      "$release"/lib/libperf_event_exporter_{perf,host,base}.a
+      "$release"/lib/libperf_event_exporter_{abi,perf,host,base}.a
   done
   "$here/initramfs.sh" / "$work/amd64.cpio" "$release/daemon/perf_event_exporter" \
     "$work"/guest-amd64/{work,brief} /bin/busybox:bin/busybox "$here/guest/init:init" "$here/guest:guest"
