@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "count/counter_source.h"
-#include "count/learning.h"
+#include "count/counter_sources.h"
 #include "count/snapshot.h"
 #include "targets/poll_report.h"
 #include "targets/targets.h"
 
 namespace pex::collect {
 
+struct EventModels;
 class Joining;
 class Ledger;
 class PollCycle;

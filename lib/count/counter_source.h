@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,7 +12,6 @@
 #include "count/row_set.h"
 #include "perf/counter_group.h"
 #include "perf/group_interval.h"
-#include "targets/counter_cost.h"
 #include "targets/counting_plan.h"
 
 namespace pex::collect {
@@ -115,12 +113,6 @@ class CounterSource {
   virtual std::optional<std::chrono::nanoseconds> due_in() { return {}; }
   /// Called when descriptor() is readable, or due_in() has passed, and no poll is running.
   virtual void between_polls() {}
-};
-
-/// One kind of source: creates that of each CPU, and knows the cost of counting with it.
-struct CounterSources {
-  std::function<std::unique_ptr<CounterSource>(int cpu)> create;  ///< from any thread
-  CostFunction cost;
 };
 
 }  // namespace pex::collect

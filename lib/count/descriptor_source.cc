@@ -5,7 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "count/counter_sources.h"
+
 namespace pex::collect {
+
 Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
     std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {

@@ -115,7 +115,4 @@ class DescriptorSource final : public CounterSource {
   CpuOfflineDetector offline_;
 };
 
-/// `kernel` outlives them.
-CounterSources descriptor_sources(perf::PerfKernel& kernel);
-
 }  // namespace pex::collect

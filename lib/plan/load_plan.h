@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
 #include "config/load.h"
-#include "count/counter_source.h"
+#include "count/counter_sources.h"
 #include "host/roots.h"
 #include "perf/perf_kernel.h"
 #include "plan/plan.h"

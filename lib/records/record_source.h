@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "count/counter_source.h"
+#include "count/counter_sources.h"
 #include "count/descriptor_source.h"
 #include "perf/perf_kernel.h"
 #include "records/names_ring.h"

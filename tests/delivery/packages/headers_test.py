@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LIST = "public_headers of lib/CMakeLists.txt"
 # What a program includes that plans, counts and serves with the library.
 INCLUDED_BY_PROGRAMS = """
-    config/load.h plan/load_plan.h perf/linux_perf_kernel.h count/descriptor_source.h
+    config/load.h plan/load_plan.h perf/linux_perf_kernel.h count/counter_sources.h
     count/collector.h exposition/collectable.h http/server.h
     abi/sampling.h abi/sampling_table.h perf/ring_buffer.h abi/aux_area.h abi/record/record.h
     abi/record/callchain.h abi/control_page.h abi/counter_control.h abi/open_flags.h

@@ -10,7 +10,7 @@
 
 #include "config/load.h"
 #include "count/collector.h"
-#include "count/descriptor_source.h"
+#include "count/counter_sources.h"
 #include "exposition/collectable.h"
 #include "perf/linux_perf_kernel.h"
 #include "plan/load_plan.h"
