@@ -25,15 +25,22 @@
 namespace pex::daemon {
 namespace {
 
-constexpr std::size_t kTimeColumn = 14;
 constexpr std::size_t kStateColumn = 14;
+
+using CpuTime = std::optional<std::uint64_t>;
+
+/// " 1234.567 s", or nothing.
+std::string seconds(const CpuTime& microseconds) {
+  if (!microseconds) return "";
+  return " " + with_decimals(static_cast<double>(*microseconds) / 1e6, 3) + " s";
+}
 
 /// The path as it can be given to the command, and written in a pattern. It can contain any bytes,
 /// which are shown as in labels.
-void print(const std::string& path, const CgroupExplanation::Line& line) {
+void print(const std::string& path, const CgroupExplanation::Line& line, CpuTime used = {}) {
   const std::string reason = line.reason.empty() ? "" : " (" + line.reason + ")";
   std::cout << column(std::string(line.state), kStateColumn)
-            << printable(as_label_value(path) + line.labels + reason) << '\n';
+            << printable(as_label_value(path) + seconds(used) + line.labels + reason) << '\n';
 }
 
 /// Returns false if one of these is not there.
@@ -45,13 +52,6 @@ bool print_each(const std::set<std::string>& paths, const CgroupExplanation& exp
     are_there = are_there && line;
   }
   return are_there;
-}
-
-using CpuTime = std::optional<std::uint64_t>;
-
-/// "1234.567 s", or nothing.
-std::string seconds(const CpuTime& microseconds) {
-  return microseconds ? with_decimals(static_cast<double>(*microseconds) / 1e6, 3) + " s" : "";
 }
 
 /// Of the whole tree, those with most CPU time first; returns the number of lines.
@@ -67,8 +67,7 @@ std::size_t print_all(const cgroup::Hierarchy& hierarchy, const CgroupExplanatio
   for (const auto& [used, path] : all) {
     const auto line = explanation.of(path);
     if (!line) continue;  // it is gone by now
-    std::cout << column(seconds(used), kTimeColumn);
-    print(path, *line);
+    print(path, *line, used);
     ++lines;
   }
   return lines;
@@ -105,8 +104,8 @@ Printed print(const Options& options, const CgroupExplanation& explanation,
               const std::optional<cgroup::Hierarchy>& hierarchy) {
   const bool is_all = options.all_cgroups && options.cgroup_paths.empty();
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n"
-            << (is_all ? column("CPU TIME", kTimeColumn) : "") << column("STATE", kStateColumn)
-            << "CGROUP, ITS LABELS, OR THE REASON\n";
+            << column("STATE", kStateColumn)
+            << "CGROUP, " << (is_all ? "ITS CPU TIME, " : "") << "ITS LABELS, OR THE REASON\n";
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
     const std::string mount = hierarchy ? hierarchy->mount : std::string{};
