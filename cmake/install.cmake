@@ -12,7 +12,7 @@ configure_file(cmake/install_sysconfig.cmake.in install_sysconfig.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_program.cmake COMPONENT program)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_sysconfig.cmake COMPONENT sysconfig EXCLUDE_FROM_ALL)
 
-# Documents link to each other only: tests/house/links_test.py.
+# Documents of docs/ link to each other only: tests/house/links_test.py.
 file(GLOB root_documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md
      ${PROJECT_SOURCE_DIR}/docs/*.svg ${PROJECT_SOURCE_DIR}/docs/*.png)
@@ -32,7 +32,7 @@ endforeach()
 
 # The library's own, which a machine that only compiles has without the program's.
 set(library_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/libperf-event-exporter-dev)
-install(FILES docs/library.md docs/abi.md DESTINATION ${library_documents} COMPONENT development)
+install(FILES docs/library.md docs/development/abi.md DESTINATION ${library_documents} COMPONENT development)
 install(DIRECTORY tests/delivery/packages/consumer/ DESTINATION ${library_documents}/example
         COMPONENT development)
 

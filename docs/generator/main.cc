@@ -31,7 +31,7 @@ constexpr Section kSections[] = {
     {"docs/metrics.md", "evidence by event", event_evidence_table},
     {"docs/metrics.md", "the exporter itself", self_table},
     {"docs/metrics.md", "the process", process_table},
-    {"docs/abi.md", "errors", error_table},
+    {"docs/development/abi.md", "errors", error_table},
     {"docs/permissions.md", "errors and remedies", remedy_table},
     {"docs/permissions.md", "values of these settings", sysctl_values_table},
 };

@@ -20,7 +20,7 @@ std::string self_table();
 std::string process_table();
 
 std::string remedy_table();
-std::string error_table();  ///< docs/abi.md: a part of the same
+std::string error_table();  ///< docs/development/abi.md: a part of the same
 std::string sysctl_values_table();
 
 }  // namespace pex::docs

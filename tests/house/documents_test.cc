@@ -106,7 +106,7 @@ std::vector<Chapter> chapters_of(const std::filesystem::path& path) {
 
 std::vector<Chapter> all_chapters() {
   std::vector<std::filesystem::path> pages = {kRoot / "README.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(kRoot / "docs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / "docs")) {
     if (entry.path().extension() == ".md") pages.push_back(entry.path());
   }
   std::vector<Chapter> all;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that what the documents link to is there: files, and headings in them.
 
-Documents are installed, the other files of the source tree are not, or elsewhere. So they may link
-to documents and their images only.
+Documents in docs/ are installed. They may link to installed documents and their images only. Those
+of the root may also link to docs/development/, and those of docs/development/ to any file.
 
     links_test.py SOURCE_DIR
 """
@@ -10,6 +10,9 @@ to documents and their images only.
 import re
 import sys
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+from documents import DEVELOPMENT, is_installed, pages  # noqa: E402
 
 BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -22,16 +25,17 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def is_installed(root: Path, target: Path) -> bool:
-    """As in cmake/install.cmake."""
-    kinds = {root: {".md"}, root / "docs": {".md", ".svg", ".png"}}
-    return target.suffix in kinds.get(target.parent, set())
+def may_link(root: Path, page: Path, target: Path) -> bool:
+    development = root / DEVELOPMENT
+    if page.parent == development:
+        return target.is_relative_to(root)
+    return is_installed(root, target) or (page.parent == root and target.parent == development)
 
 
 def is_there(root: Path, page: Path, link: str) -> bool:
     path, _, anchor = link.partition("#")
     target = (page.parent / path).resolve() if path else page
-    if not target.exists() or not is_installed(root, target):
+    if not target.exists() or not may_link(root, page, target):
         return False
     return not anchor or anchor in anchors_of(target)
 
@@ -40,7 +44,7 @@ def main() -> int:
     root = Path(sys.argv[1]).resolve()
     links = [
         (page, link)
-        for page in [*root.glob("*.md"), *(root / "docs").glob("*.md")]
+        for page in pages(root)
         for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
         if "://" not in link
     ]

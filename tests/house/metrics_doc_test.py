@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that docs/metrics.md and lib/exposition name the same metrics.
+"""Checks that docs/metrics.md and lib/exposition name the same metrics, and that each name in any other
+document is one of them.
 
     metrics_doc_test.py SOURCE_DIR
 
@@ -12,6 +13,9 @@ import re
 import sys
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+from documents import all_documents  # noqa: E402
+
 DOCUMENT = Path("docs/metrics.md")
 SOURCES = Path("lib/exposition")
 
@@ -19,6 +23,8 @@ SOURCES = Path("lib/exposition")
 NAME = r"(?:perf_(?:group|event)|process)_[a-z0-9_]*[a-z0-9]"
 LITERAL = re.compile(rf'"({NAME})"')
 MENTION = re.compile(rf"(?<![A-Za-z0-9_]){NAME}(?![A-Za-z0-9_<])")
+# In other documents, where the kernel's perf_event_open and such are no metrics.
+OTHER_MENTION = re.compile(r"(?<![A-Za-z0-9_])perf_(?:group|event_exporter)_[a-z0-9_]*[a-z0-9](?![A-Za-z0-9_<*{:])")
 ROW = re.compile(rf"^\| `({NAME})` \| (\w+) \|", re.MULTILINE)
 PROGRAM = "perf_event_exporter"
 
@@ -46,6 +52,10 @@ def violations(root: Path) -> list[str]:
     found += [f"{DOCUMENT}: has no row for {name}" for name in sorted(names - rows.keys())]
     mentioned = set(MENTION.findall(text)) - {PROGRAM}
     found += [f"{DOCUMENT}: {name} is not published" for name in sorted(mentioned - names)]
+    for page in all_documents(root):
+        unknown = set(OTHER_MENTION.findall(page.read_text(encoding="utf-8"))) - names
+        if page != root / DOCUMENT:
+            found += [f"{page.relative_to(root)}: {name} is not published" for name in sorted(unknown)]
     found += [
         f"{DOCUMENT}: {name} is a {type_of(name)}, not a {kind}"
         for name, kind in sorted(rows.items())

@@ -16,6 +16,9 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+from documents import pages  # noqa: E402
+
 BLOCK = re.compile(r"^( *)```promql\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RULES = re.compile(r"\Agroups:\n.*^    rules:$", re.MULTILINE | re.DOTALL)
@@ -53,7 +56,7 @@ def main() -> int:
     root = Path(sys.argv[1])
     found = 0
     failed = False
-    for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    for page in pages(root):
         text = page.read_text(encoding="utf-8")
         files = [*map(rules_of, queries_of(text)), *rule_files_of(text)]
         found += len(files)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the files and tests that SECURITY.md names for each input are there, and that it names
-each fuzzer, which has a corpus.
+"""Checks that the files and tests that docs/development/inputs.md names for each input are there, and
+that it names each fuzzer, which has a corpus.
 
     security_test.py SOURCE_DIR
 """
@@ -11,29 +11,32 @@ from pathlib import Path
 
 SUITE = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+)", re.MULTILINE)
 CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
-FILE = re.compile(r"`([\w./*-]+\.(?:cc|h|py))`")
+DOCUMENT = "docs/development/inputs.md"
+TABLE = re.compile(r"^\| input: target \| check \| files \| tests \|\n\| [-| ]+\|\n((?:\|.*\n)+)", re.MULTILINE)
 
 
 def rows(text: str) -> list[tuple[str, str, str]]:
-    """(source, check, test) of each row of the tables with those columns."""
+    """(input, files, tests) of each row of the tables with those columns."""
     found = []
-    for table in re.findall(r"^\| source \| sink \| check \| test \|\n\| [-| ]+\|\n((?:\|.*\n)+)", text,
-                            re.MULTILINE):
+    for table in TABLE.findall(text):
         for line in table.splitlines():
-            source, _, check, test = (cell.strip() for cell in line.strip("|").split(" | "))
-            found.append((source, check, test))
+            source, _, files, tests = (cell.strip() for cell in line.strip("|").split(" | "))
+            found.append((source, files, tests))
     return found
 
 
-def missing_files(root: Path, check: str) -> list[str]:
-    """A name without a folder is in that of the one before it."""
+def missing_files(root: Path, files: str) -> list[str]:
+    """Below lib/ or daemon/, `.cc` unless it says otherwise. A name without a folder is in the folder of
+    the name before it."""
     missing, folder = [], ""
-    for name in FILE.findall(check):
+    for name in filter(None, files.split(", ")):
         folder = name.rpartition("/")[0] or folder
-        path = f"{folder}/{name.rpartition('/')[2]}"
-        if not list(root.glob(path)):
-            missing.append(path)
-    return missing if folder else [f"no file in: {check}"]
+        base = name.rpartition("/")[2]
+        path = Path(folder, base if "." in base else f"{base}.cc")
+        home = root if folder.startswith("daemon") else root / "lib"
+        if not (home / path).is_file():
+            missing.append(str(path))
+    return missing if folder else [f"file in: {files}"]
 
 
 def names_in(paths, pattern: re.Pattern) -> set[str]:
@@ -51,7 +54,7 @@ def faults_of_fuzzers(root: Path, named: set[str]) -> list[str]:
     """`named` are those of the table."""
     files = [path for path in (root / "tests/fuzz/corpus").rglob("*") if path.is_file()]
     with_corpus = {path.parent.name for path in files}
-    found = [f"SECURITY.md names no input for the fuzzer {name}" for name in fuzzers(root) - named]
+    found = [f"{DOCUMENT} names no input for the fuzzer {name}" for name in fuzzers(root) - named]
     found += [f"tests/fuzz/corpus/{name}: there are no inputs" for name in fuzzers(root) - with_corpus]
     found += [f"tests/fuzz/corpus/{name}: there is no fuzzer" for name in with_corpus - fuzzers(root)]
     size = sum(path.stat().st_size for path in files)
@@ -60,34 +63,36 @@ def faults_of_fuzzers(root: Path, named: set[str]) -> list[str]:
 
 
 def missing_tests(root: Path, test: str) -> list[str]:
-    """'room_test: Suite, Suite', 'fuzz: target', 'folder.subject: Class', 'e2e'."""
+    """'room: Suite, Suite', 'fuzz: target', 'folder.subject: Class'. Suites and classes with or without
+    'Test' at their end."""
     missing = []
     for item in test.split("; "):
         program, _, names = item.partition(": ")
         tests = root / "tests"
         if program == "fuzz":
             there = fuzzers(root)
-        elif program.endswith("_test"):
-            there = names_in((tests / "unit" / program.removesuffix("_test")).glob("*_test.cc"), SUITE)
+        elif "." not in program:
+            there = names_in((tests / "unit" / program).glob("*_test.cc"), SUITE)
         else:
             folder, _, subject = program.partition(".")
             home = "kernel" if folder == "real" else f"delivery/{folder}"
             files = list((tests / home).glob(f"{subject}_test.*"))
             there = names_in(files, CLASS)
             missing += [] if files else [program]
-        missing += [f"{program}: {name}" for name in filter(None, names.split(", ")) if name not in there]
+        missing += [f"{program}: {name}" for name in filter(None, names.split(", "))
+                    if not there & {name, f"{name}Test"}]
         missing += [program] if not there else []
     return missing
 
 
 def main() -> int:
     root = Path(sys.argv[1])
-    table = rows((root / "SECURITY.md").read_text(encoding="utf-8"))
+    table = rows((root / DOCUMENT).read_text(encoding="utf-8"))
     if not table:
-        print("SECURITY.md has no table of inputs")
+        print(f"{DOCUMENT} has no table of inputs")
         return 1
-    missing = [f"{source}: there is no {name}" for source, check, test in table
-               for name in missing_files(root, check) + missing_tests(root, test)]
+    missing = [f"{source}: there is no {name}" for source, files, tests in table
+               for name in missing_files(root, files) + missing_tests(root, tests)]
     named = {name for _, _, test in table for item in test.split("; ") if item.startswith("fuzz: ")
              for name in item.removeprefix("fuzz: ").split(", ")}
     missing += faults_of_fuzzers(root, named)

@@ -13,17 +13,15 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
+sys.dont_write_bytecode = True
+from documents import all_documents  # noqa: E402
+
 WIDTH = 100
 FENCE = re.compile(r"\s*```")
 BEGIN, END = "<!-- begin", "<!-- end"
 NOT_WRAPPED = re.compile(r"\||#+ |<!--")
 # Indentation, quote and list marks, behind which a line of text begins.
 MARKS = re.compile(r"\s*(?:>\s*)?(?:(?:[-*+]|\d+\.)\s+)?")
-
-
-def documents(root: Path) -> list[Path]:
-    return sorted([*root.glob("*.md"), *(root / "docs").glob("*.md"),
-                   *(page for page in (root / "tests").rglob("*.md") if "node_modules" not in page.parts)])
 
 
 def can_be_wrapped(line: str) -> bool:
@@ -43,7 +41,7 @@ def long_lines(text: str) -> Iterator[int]:
 
 
 def violations(root: Path) -> Iterator[str]:
-    for page in documents(root):
+    for page in all_documents(root):
         for number in long_lines(page.read_text(encoding="utf-8")):
             yield f"{page.relative_to(root)}:{number}: is longer than {WIDTH} columns"
 
@@ -53,7 +51,7 @@ def main(arguments: list[str]) -> int:
         print("usage: wrap_test.py SOURCE_DIR", file=sys.stderr)
         return 2
     root = Path(arguments[0]).resolve()
-    if not documents(root):
+    if not all_documents(root):
         print(f"{root}: has no documents")
         return 1
     found = list(violations(root))

@@ -1,6 +1,6 @@
 """What happens to the daemon from outside while it counts: it is killed, it is stopped for a while, its
-cgroup runs out of memory, its log has no room or no reader, its clients leave. docs/faults.md has all
-faults.
+cgroup runs out of memory, its log has no room or no reader, its clients leave.
+docs/development/faults.md has all faults.
 """
 
 import contextlib

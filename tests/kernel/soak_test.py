@@ -1,7 +1,7 @@
 """Everything at once, for minutes or hours: cgroups come and go, clients scrape in all manners, the
 configuration is reloaded, descriptors run out, a CPU goes and comes back, other programs use perf.
 Two daemons count the same tree, one by descriptors and one by records. No counter falls, CPU time
-is that of cpu.stat, nothing that is held grows, and nothing unexpected is logged. docs/faults.md
+is that of cpu.stat, nothing that is held grows, and nothing unexpected is logged. docs/development/faults.md
 has figures.
 
 PEX_SOAK_MINUTES: how long. PEX_SOAK_HOTPLUG: set, CPU 1 goes and comes back as well, which disturbs

@@ -113,7 +113,7 @@ struct Transaction {
 };
 
 /// PERF_RECORD_SAMPLE, since Linux 2.6.31. Exactly the fields that sample_type asks for have a
-/// value. Views are of the record's buffer. docs/abi.md explains the fields.
+/// value. Views are of the record's buffer. perf_event_open(2) explains the fields.
 ///
 /// Example:
 ///   const Sample sample = std::get<Sample>(*decode_record(layout, encoded));

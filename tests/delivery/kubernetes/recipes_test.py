@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What docs/recipes.md and docs/containers.md say of other programs around Prometheus: joins have the
 value that they should, over series as those programs have them; relabelling keeps series apart; scrape
-configurations of other collectors are ours.
+configurations of other collectors (packaging/collectors) are ours.
 
     recipes_test.py WORK_DIRECTORY [TEST...]
 """
@@ -22,6 +22,7 @@ import prometheus  # noqa: E402
 from manifests import SOURCE  # noqa: E402
 
 RECIPES, GUIDE = SOURCE / "docs/recipes.md", SOURCE / "docs/containers.md"
+COLLECTORS = SOURCE / "packaging/collectors"
 ID = "0123456789abcdef" * 4
 APP, PAUSE, SSH = (f"/kubepods.slice/{ID}", "/kubepods.slice/pause", "/system.slice/ssh.service")
 OURS = 'job="perf-event-exporter", instance="n1", node="n1"'
@@ -171,15 +172,13 @@ def golden(case):
 
 class Collectors(unittest.TestCase):
     def test_the_opentelemetry_collector_scrapes_as_prometheus_does(self):
-        block, = (each for each in blocks(RECIPES, "13", "yaml") if "receivers:" in each)
-        collector, = reader.objects(block)
+        collector, = reader.objects((COLLECTORS / "opentelemetry-collector.yaml").read_text())
         scrape, = collector["receivers"]["prometheus"]["config"]["scrape_configs"]
 
         self.assertEqual(scrape, {**ours(), "scrape_interval": "15s"})
 
     def test_the_pipeline_of_the_opentelemetry_collector_uses_each_part(self):
-        block, = (each for each in blocks(RECIPES, "13", "yaml") if "receivers:" in each)
-        collector, = reader.objects(block)
+        collector, = reader.objects((COLLECTORS / "opentelemetry-collector.yaml").read_text())
         pipeline = collector["service"]["pipelines"]["metrics"]
 
         for kind in ("receivers", "processors", "exporters"):
@@ -187,7 +186,7 @@ class Collectors(unittest.TestCase):
         self.assertEqual(collector["processors"]["groupbyattrs"]["keys"], ["container.id"])
 
     def test_alloy_discovers_and_relabels_as_prometheus_does(self):
-        alloy, = blocks(RECIPES, "13", "alloy")
+        alloy = (COLLECTORS / "grafana-alloy.alloy").read_text()
 
         rules = [arguments(rule) for rule in re.findall(r"^  rule \{\n(.*?)^  \}", alloy, re.M | re.S)]
 

@@ -6,9 +6,8 @@ A Prometheus with the rules scrapes, once a second,
   scripted  what it publishes over the scripted kernel of end-to-end tests, for what neither can
             count: numbers that are made up, under names and labels that are not
   invented  what it would publish on machines of which one has a noisy neighbour
-and a made-up kube-state-metrics, which knows the containers of the last two. docs/monitoring.md
-says of each panel with which of these its queries have data; the test holds it to that, and prints
-what it saw.
+and a made-up kube-state-metrics, which knows the containers of the last two. panels.txt has each
+panel, and with which of these its queries have data. The test compares, and prints what it saw.
 """
 
 import collections
@@ -151,14 +150,16 @@ def shipped_configuration(pattern):
     return text
 
 
-def documented():
-    """Dashboard's title -> {panel's title: sources} in docs/monitoring.md."""
-    manual = mixin.read_text(f"{mixin.root}/docs/monitoring.md")
+def sources_of_panels():
+    """Dashboard's title -> [(panel's title, sources)] in panels.txt."""
     found = {}
-    sections = re.findall(r"^### (perf_event_exporter / .+)\n((?:.*\n)*?)(?=#|\Z)", manual, re.M)
-    for title, table in sections:
-        rows = re.findall(r"^\| (?!panel|---)([^|]+?) \|.*\| ([a-z, ]+) \|$", table, re.M)
-        found[title] = [(panel, sources.split(", ")) for panel, sources in rows]
+    for line in mixin.read_text(f"{mixin.root}/tests/delivery/monitoring/panels.txt").splitlines():
+        if line.startswith("  "):
+            panel, _, sources = line.strip().rpartition(": ")
+            found[title].append((panel, sources.split(", ")))
+        elif line and not line.startswith("#"):
+            title = line
+            found[title] = []
     return found
 
 
@@ -276,11 +277,18 @@ class ModelTest(unittest.TestCase):
                             | ({"instance"} & names), used)
                         self.assertNotRegex(target["expr"], r"\[\d+[smhd]\]")
 
-    def test_the_manual_has_each_panel_in_its_order(self):
+    def test_each_panel_has_its_sources_in_its_order(self):
         self.assertEqual(
-            {title: [panel for panel, _ in rows] for title, rows in documented().items()},
+            {title: [panel for panel, _ in rows] for title, rows in sources_of_panels().items()},
             {dashboard["title"]: [panel["title"] for panel in mixin.panels(dashboard)]
              for dashboard in self.dashboards.values()})
+
+    def test_the_manual_has_each_dashboard(self):
+        manual = mixin.read_text(f"{mixin.root}/docs/monitoring.md").partition("## Dashboards\n")[2]
+
+        self.assertEqual({f"perf_event_exporter / {name}"
+                          for name in re.findall(r"^\| (?!dashboard|---)(.+?) \|", manual, re.M)},
+                         {dashboard["title"] for dashboard in self.dashboards.values()})
 
 
 class QueriesTest(unittest.TestCase):
@@ -312,11 +320,11 @@ class QueriesTest(unittest.TestCase):
         harness.until(f"{SCRAPES} scrapes of everything", lambda: cls.prometheus.scalar(
             "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
 
-    def test_each_panel_has_the_data_that_the_manual_has(self):
-        manual = documented()
+    def test_each_panel_has_data_of_its_sources(self):
+        listed = sources_of_panels()
         for dashboard in mixin.dashboards().values():
             print(f"\n{dashboard['title']}")
-            for panel, (title, sources) in zip(mixin.panels(dashboard), manual[dashboard["title"]]):
+            for panel, (title, sources) in zip(mixin.panels(dashboard), listed[dashboard["title"]]):
                 with self.subTest(dashboard=dashboard["title"], panel=title):
                     self.assertLessEqual(set(sources), set(SOURCES))
                     needed = [self.first_with_data(target["expr"], sources)
@@ -341,9 +349,9 @@ class QueriesTest(unittest.TestCase):
             "perf_event_exporter_event_available").items() if value == 1}
         self.assertLessEqual(set(EVENTS), counted)
         there = counted | {"a scraped exporter", "a counted group"}
-        manual = documented()
+        listed = sources_of_panels()
         for dashboard in mixin.dashboards().values():
-            for panel, (title, sources) in zip(mixin.panels(dashboard), manual[dashboard["title"]]):
+            for panel, (title, sources) in zip(mixin.panels(dashboard), listed[dashboard["title"]]):
                 if "live" in sources or any(map(self.alone.has_data, self.queries_of_live(panel))):
                     continue
                 with self.subTest(dashboard=dashboard["title"], panel=title):

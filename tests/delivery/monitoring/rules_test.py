@@ -23,6 +23,15 @@ def outcomes(text):
             yield name[1], "exp_labels" in case.partition("promql_expr_test")[0]
 
 
+def expanded(name):
+    """Each name that braces stand for, as in a shell: a_{b,c}."""
+    braces = re.fullmatch(r"(.*?)\{(.*?)\}(.*)", name)
+    if not braces:
+        return [name]
+    return [each for part in braces[2].split(",")
+            for each in expanded(braces[1] + part + braces[3])]
+
+
 class RulesTest(unittest.TestCase):
     def setUp(self):
         if not shutil.which("promtool"):
@@ -91,11 +100,25 @@ class CasesTest(unittest.TestCase):
 
         self.assertEqual(explained, mixin.names_of("alert"))
 
+    def test_the_manual_has_each_alert_with_its_severity_and_duration(self):
+        manual = mixin.read_text(f"{mixin.root}/docs/monitoring.md")
+        alerts = re.findall(r'- alert: "(\w+)"\n(?:.*\n)+?        for: (\w+)\n'
+                            r'        labels:\n          severity: "(\w+)"',
+                            mixin.read_text(mixin.RULE_FILES[1]))
+
+        table = re.findall(r"^\| (Perf\w+) \| (\w+) \| (\w+) \|", manual, re.M)
+
+        self.assertEqual([name for name, _, _ in alerts], mixin.names_of("alert"))
+        self.assertEqual([(name, duration, severity) for name, severity, duration in table], alerts)
+
     def test_each_recording_rule_is_in_the_manual(self):
         manual = mixin.read_text(f"{mixin.root}/docs/monitoring.md")
 
-        self.assertEqual(re.findall(r"^\| `([\w]+:[\w:]+)`", manual, re.M),
-                         mixin.names_of("record"))
+        cells = re.findall(r"^\| (`[\w{,}]+:.*?`) \|", manual, re.M)
+        names = [name for cell in cells for each in re.findall(r"`(.*?)`", cell)
+                 for name in expanded(each)]
+
+        self.assertEqual(sorted(names), sorted(mixin.names_of("record")))
 
     def test_each_alert_reports_how_bad_it_is_and_where_to_read_on(self):
         text = mixin.read_text(mixin.RULE_FILES[1])

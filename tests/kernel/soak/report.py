@@ -1,4 +1,4 @@
-"""The figures of a run of soak_test.py, as a table for docs/faults.md."""
+"""The figures of a run of soak_test.py, as a table for docs/development/faults.md."""
 
 import collections
 
