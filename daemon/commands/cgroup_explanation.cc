@@ -16,8 +16,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNotSelected = "not selected";
 constexpr std::string_view kNotCounted = "not counted";
 
-std::string labels_of(const cgroup::Description& description) {
+/// Of its series.
+std::string labels_of(const cgroup::Description& of_cgroup, bool is_folded) {
+  const bool is_shared = is_folded && of_cgroup.of_series;
+  const cgroup::Description& description = is_shared ? *of_cgroup.of_series : of_cgroup;
   std::string labels;
+  if (is_shared) labels = " " + exposition::label("cgroup", of_cgroup.series_path);
   for (const auto* part : {&description.identity, &description.information}) {
     for (const auto& [name, value] : *part) labels += " " + exposition::label(name, value);
   }
@@ -45,8 +49,10 @@ CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::strin
                                      const collect::TargetSet& targets,
                                      const std::vector<std::string>& left_out)
     : planned_(planned), mount_(std::move(mount)) {
+  const std::vector<collect::SumPlan>& sums = planned.plan.counting.sums;
+  const bool is_folded = !sums.empty() && sums.back().is_series;
   for (const collect::CgroupTarget& target : targets.cgroups) {
-    selected_.emplace(target.path, Line{"counted", labels_of(*target.description)});
+    selected_.emplace(target.path, Line{"counted", labels_of(*target.description, is_folded)});
   }
   const std::string reason =
       std::string(collect::bound_of(targets.left_out_reason).words) + " leaves no room for it";

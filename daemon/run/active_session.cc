@@ -56,7 +56,7 @@ MetricFamily refusals(const plan::Plan& plan) {
 MetricFamily times_of_zero(const collect::CountingPlan& plan) {
   MetricFamily family = collected(self_family("perf_event_exporter_sum_zero_seconds"));
   for (const collect::SumPlan& sum : plan.sums) {
-    add_sample(family, {{"sum", sum.name}}, seconds_of(sum.zero_for));
+    if (!sum.is_series) add_sample(family, {{"sum", sum.name}}, seconds_of(sum.zero_for));
   }
   return family;
 }
@@ -211,7 +211,9 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
       free_counters(free_counters_),
       reloaded_groups(reloaded_)};
   const collect::CountingPlan& counting = current_.plan.counting;
-  if (!counting.sums.empty()) families.push_back(times_of_zero(counting));
+  if (MetricFamily times = times_of_zero(counting); !times.metric.empty()) {
+    families.push_back(std::move(times));
+  }
   if (counting.cgroup.empty() || !counting.publishes_cgroups) return families;
   families.push_back(collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
                                seconds_of(current_.config.cgroups.linger)));

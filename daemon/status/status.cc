@@ -214,6 +214,7 @@ void add_sums(const collect::SumPlan& plan, const collect::SumTable& table,
 std::vector<Status::Sum> sums_of(const StatusInputs& inputs) {
   std::vector<Status::Sum> sums;
   for (const collect::SumPlan& plan : plan_of(inputs).sums) {
+    if (plan.is_series) continue;  // the last one: each of its cgroups is shown
     Status::Sum& sum = sums.emplace_back();
     sum.name = plan.name;
     sum.labels = plan.labels;

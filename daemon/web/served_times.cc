@@ -21,7 +21,7 @@ void ServedTimes::configure(const config::Config& config) {
     if (time.time > std::chrono::nanoseconds{0} || !config.openmetrics.created)
       times_.push_back(std::move(time));
   };
-  if (config.cgroups.series == config::CgroupSeries::kEach) {
+  if (config.cgroups.series != config::CgroupSeries::kNone) {
     add({.name = "cgroups.linger",
          .to_set = "cgroups.linger",
          .lost = "what a cgroup counted between its last scrape and its end is lost",

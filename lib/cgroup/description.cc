@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "cgroup/path_info.h"
+#include "cgroup/series_path.h"
 
 namespace pex::cgroup {
 namespace {
@@ -158,6 +159,10 @@ std::shared_ptr<const Description> Describer::describe(
                     [&](const Label& own) { return own.first == label.first; });
     return is_set_by_rule || as_label_value(label.second).size() > max_label_bytes_;
   });
+  if (std::string series = series_path(path); series != path) {
+    now.of_series = describe(series, before ? before->of_series : nullptr);
+    now.series_path = std::move(series);
+  }
   if (before && *before == now) return before;
   return std::make_shared<const Description>(std::move(now));
 }

@@ -27,7 +27,10 @@ struct Description {
   std::vector<Label> information;  ///< on perf_cgroup_info only
   std::string container_id;        ///< empty if it is not a container
   bool is_delegated = false;       ///< see PathInfo
-  bool has_lost_ids = false;       ///< see take_claimed_ids(): it does not get them again
+  std::string series_path = {};    ///< if it differs from the path (cgroup/series_path.h); else
+                                   ///< empty
+  std::shared_ptr<const Description> of_series = {};  ///< of a cgroup at that path; else null
+  bool has_lost_ids = false;  ///< see take_claimed_ids(): it does not get them again
 
   bool operator==(const Description&) const = default;
 };

@@ -224,8 +224,10 @@ struct SeriesEntry {
   std::string_view word;
   CgroupSeries series;
 };
-constexpr SeriesEntry kSeries[] = {{"each", CgroupSeries::kEach}, {"none", CgroupSeries::kNone}};
-constexpr yaml::Expected kCgroupSeries = {"each or none", "write each or none"};
+constexpr SeriesEntry kSeries[] = {{"folded", CgroupSeries::kFolded},
+                                   {"each", CgroupSeries::kEach},
+                                   {"none", CgroupSeries::kNone}};
+constexpr yaml::Expected kCgroupSeries = {"folded, each or none", "write folded, each or none"};
 
 void read_series(const yaml::Value& value, Cgroups& cgroups) {
   const SeriesEntry* found =
@@ -329,7 +331,11 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
       [] { return std::string("the two of the shipped file"); }}},
     {"series",
      read_series,
-     {"Which cgroups have series of their own: `each`, or `none` (only `sums`).",
+     {"Which cgroups have series of their own: `folded`, `each`, or `none` (only `sums`). "
+      "`folded`: "
+      "each, but cgroups whose names systemd uses once share the series of all with such a name: "
+      "sessions (`session-*.scope`), transient units (`run-*.service`) and connections to a socket "
+      "with `Accept=yes` (`NAME@*.service`). `each`: also these; so it is with `per_cpu`.",
       [] { return yaml::form_of_entries(kSeries); },
       [] { return yaml::written(kSeries, &SeriesEntry::series, Cgroups{}.series); }}},
 };

@@ -178,7 +178,11 @@ struct CgroupSum {
 };
 
 /// Which cgroups have series of their own.
-enum class CgroupSeries { kEach, kNone };
+enum class CgroupSeries {
+  kFolded,  ///< each, but those whose names are used once share them (cgroup/series_path.h)
+  kEach,
+  kNone,
+};
 
 /// Which of the selected cgroups are counted if one is inside of another.
 enum class Nesting {
@@ -226,7 +230,7 @@ struct Cgroups {
   std::size_t records_buffer = 256 * 1024;  ///< bytes on each CPU: a power of two, 64 KiB to 8 MiB
   std::vector<LabelRule> labels;            ///< at most 64
   std::vector<CgroupSum> sums;              ///< at most 16
-  CgroupSeries series = CgroupSeries::kEach;
+  CgroupSeries series = CgroupSeries::kFolded;
   /// Absolute paths, at most 8 (cgroup::ContainerNames).
   std::vector<std::string> container_names = {"/var/lib/docker/containers",
                                               "/var/lib/containers/storage"};

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "base/boot_clock.h"
+#include "cgroup/description.h"
 #include "count/snapshot.h"
 #include "count/totals.h"
 #include "targets/counting_plan.h"
@@ -90,6 +92,7 @@ struct LabelSum {
   Clock::time_point last_member = {};  ///< the last one in which it had a cgroup
   BootClock::time_point since = BootClock::now();
   std::string share;  ///< its path in the shares of its plan; empty: it is the rest
+  std::shared_ptr<const cgroup::Description> of_series = {};  ///< SumRow::of_series
   std::size_t cgroups = 0;
   bool is_new = true;  ///< published as 0
 };

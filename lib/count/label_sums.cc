@@ -17,6 +17,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 std::string_view value_of(const cgroup::Description& description, std::string_view label) {
+  if (label == "cgroup") return description.series_path;  // of SumPlan::is_series
   for (const auto* labels : {&description.identity, &description.information}) {
     for (const auto& [name, value] : *labels) {
       if (name == label) return value;
@@ -169,6 +170,7 @@ void LabelSums::follow(std::shared_ptr<const TargetSet> targets,
     if (members_[slot].series == series) continue;
     members_[slot] = {series, {}, std::vector<Place>(plan_->sums.size())};
   }
+  for (Member& member : members_) member.is_added = false;
   for (std::size_t number = 0; number < sums_.size(); ++number) find_sums(number);
   for (std::size_t slot = 0; slot < members_.size(); ++slot) {
     members_[slot].description = targets_->cgroups[slot].description;
@@ -182,15 +184,27 @@ void LabelSums::find_sums(std::size_t number) {
   for (std::size_t slot = 0; slot < members_.size(); ++slot) {
     if (has_sum(slot, number)) continue;
     const auto values = values_at(slot, number);
-    if (values) make_sum(number, *values, targets_->cgroups[slot].path);
+    if (values) make_sum(number, *values, targets_->cgroups[slot]);
   }
   left_out_[number] = 0;
   for (auto& [values, sum] : sums_[number]) sum.cgroups = 0;
   for (std::size_t slot = 0; slot < members_.size(); ++slot) {
     LabelSum*& sum = members_[slot].places[number].sum;
-    if (!has_sum(slot, number)) sum = find_sum(slot, number);
+    if (!has_sum(slot, number)) {
+      sum = find_sum(slot, number);
+      label_series(slot, sum);
+    }
+    members_[slot].is_added = members_[slot].is_added || sum != nullptr;
     if (sum != nullptr && targets_->cgroups[slot].cgroup) ++sum->cgroups;
   }
+}
+
+/// Rules may give other labels.
+void LabelSums::label_series(std::size_t slot, LabelSum* sum) {
+  const cgroup::Description& description = *targets_->cgroups[slot].description;
+  if (sum == nullptr || !sum->of_series || *sum->of_series == *description.of_series) return;
+  sum->of_series = description.of_series;
+  ++layout_;
 }
 
 /// The same as before, and not the rest.
@@ -219,15 +233,16 @@ LabelSum* LabelSums::find_sum(std::size_t slot, std::size_t number) {
 
 /// If these values have none, and there is room.
 void LabelSums::make_sum(std::size_t number, const std::vector<std::string>& values,
-                         std::string_view path) {
+                         const CgroupTarget& cgroup) {
   LabelSumsByValues& sums = sums_[number];
   const SumPlan& plan = plan_->sums[number];
   if (sums.contains(values)) return;
   if (!values.empty() && values == values_of_rest(plan)) return;
-  std::string share = share_of(path, values);
+  std::string share = share_of(cgroup.path, values);
   if (shares_[number].held() >= plan.max && !make_room(number, share)) return;
   shares_[number].hold(share);
-  sums.emplace(values, LabelSum{plan_->cgroup, std::move(share)});
+  LabelSum& sum = sums.emplace(values, LabelSum{plan_->cgroup, std::move(share)}).first->second;
+  if (plan.is_series) sum.of_series = cgroup.description->of_series;
   ++layout_;
 }
 
@@ -334,12 +349,14 @@ class LabelSums::Adding {
         may_have_ended_(!sums.targets_->has_layout_of(targets)) {}
 
   void add_exact(std::size_t slot, nanoseconds enabled, std::span<const std::uint64_t> counts) {
+    if (is_in_none(slot)) return;
     more_.times = {.enabled = enabled, .running = enabled};
     more_.totals.clear();
     for (const std::uint64_t count : counts) more_.totals.push_back({count, count, 0});
     add(slot);
   }
   void add(std::size_t slot, const GroupTimes& times, std::span<const EventTotal> totals) {
+    if (is_in_none(slot)) return;
     more_.times = times;
     more_.totals.assign(totals.begin(), totals.end());
     add(slot);
@@ -367,6 +384,10 @@ class LabelSums::Adding {
   /// The CPU was late, and another series may have the slot now.
   bool has_ended(std::size_t slot) const {
     return may_have_ended_ && !sums_.targets_->has_series_of(targets_, slot);
+  }
+  /// Of most cgroups nothing is added.
+  bool is_in_none(std::size_t slot) const {
+    return !targets_.is_nested && slot < sums_.members_.size() && !sums_.members_[slot].is_added;
   }
   /// It was opened in this part of a poll.
   bool begins(std::size_t slot) const { return counted_.is_open(slot) && !counted_.was_open(slot); }
@@ -538,7 +559,7 @@ void LabelSums::write(Snapshot& snapshot) const {
     }
     for (const auto& [values, sum] : sums_[number]) {
       const std::size_t row = table.rows.size();
-      table.rows.push_back({values, sum.since, sum.cgroups, sum.is_new});
+      table.rows.push_back({values, sum.since, sum.cgroups, sum.is_new, sum.of_series});
       for (std::size_t group = 0; group < table.groups.size(); ++group) {
         const auto& [counted, state] = sum.groups[group];
         GroupRow& of = table.groups[group].rows[row];

@@ -97,6 +97,7 @@ class LabelSums {
     std::uint64_t series = 0;
     std::shared_ptr<const cgroup::Description> description;  ///< its sums are those of
     std::vector<Place> places;                               ///< as plan_->sums
+    bool is_added = false;                                   ///< to any sum
   };
   class Adding;
 
@@ -105,10 +106,12 @@ class LabelSums {
                    const std::vector<std::optional<std::size_t>>& numbers);
   void end_surplus(std::size_t number);
   void find_sums(std::size_t number);
+  void label_series(std::size_t slot, LabelSum* sum);
   bool has_sum(std::size_t slot, std::size_t number) const;
   std::optional<std::vector<std::string>> values_at(std::size_t slot, std::size_t number) const;
   LabelSum* find_sum(std::size_t slot, std::size_t number);
-  void make_sum(std::size_t number, const std::vector<std::string>& values, std::string_view path);
+  void make_sum(std::size_t number, const std::vector<std::string>& values,
+                const CgroupTarget& cgroup);
   LabelSum& rest(std::size_t number);
   bool make_room(std::size_t number, const std::string& share);
   void hold_shares();

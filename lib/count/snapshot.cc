@@ -140,7 +140,9 @@ std::size_t count_series(const Snapshot& snapshot) {
     series += count_series(RowKind::kCgroup, plan.cgroup, plan.evidence, snapshot.cgroup) +
               snapshot.targets->series();  // a description each
   }
-  for (const SumTable& sum : snapshot.sums) {
+  for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {
+    if (plan.sums[number].is_series) continue;  // counted as those of its cgroups
+    const SumTable& sum = snapshot.sums[number];
     series += count_series(RowKind::kSum, plan.cgroup, plan.evidence, sum.groups) + sum.rows.size();
   }
   return series;

@@ -83,6 +83,8 @@ struct SumRow {
   BootClock::time_point since;      ///< it began at 0
   std::size_t cgroups = 0;          ///< that are added to it now
   bool is_new = false;  ///< still published as 0 (SumPlan::zero_for), whatever was counted
+  /// Of SumPlan::is_series: the labels of the series; else null.
+  std::shared_ptr<const cgroup::Description> of_series = {};
 };
 
 /// The sums of one SumPlan, in the order of their values.

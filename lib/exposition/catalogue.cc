@@ -1,6 +1,7 @@
 #include "exposition/catalogue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "exposition/evidence_families.h"
@@ -59,17 +60,16 @@ void add_events(std::vector<EventFamily> events, const RowsOf& rows,
                                 .read = read_totals,
                                 .column = member.column});
     }
-    families.push_back(std::move(published));
+    add_family(std::move(published), families);
   }
 }
 
 PublishedFamily cgroups_of_sum(const collect::SumPlan& sum, std::size_t number,
                                const RowLabels& rows) {
   const std::string by = sum.labels.empty() ? "" : ", " + row_text(sum);
-  return {
-      {cgroups_family_name(sum), "Cgroups that are counted and in the sum now" + by + ".",
-       FamilyType::kGauge},
-      {{.scope = Scope::kCgroup, .sum = number, .rows = &rows.of_sum(number)}}};
+  return {{cgroups_family_name(sum), "Cgroups that are counted and in the sum now" + by + ".",
+           FamilyType::kGauge},
+          {{.scope = Scope::kCgroup, .sum = number, .rows = &rows.of_sum(number)}}};
 }
 
 PublishedFamily cgroup_info(const RowLabels& rows) {
@@ -89,6 +89,14 @@ Rows::Clock::time_point start_of(const SampleRun& run, const collect::GroupStart
 
 }  // namespace
 
+void add_family(PublishedFamily family, std::vector<PublishedFamily>& families) {
+  const auto known = std::find_if(families.begin(), families.end(), [&](const auto& each) {
+    return each.head.name == family.head.name;
+  });
+  if (known == families.end()) return families.push_back(std::move(family));
+  std::move(family.runs.begin(), family.runs.end(), std::back_inserter(known->runs));
+}
+
 Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), rows_(snapshot) {
   const auto add = [&](Scope scope) {
     add_events(families_of(scope, *plan_), {scope, {}, rows_}, *plan_, families_);
@@ -101,6 +109,7 @@ Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), 
   for (std::size_t sum = 0; sum < plan_->sums.size(); ++sum) {
     add_events(families_of(plan_->sums[sum], *plan_), {Scope::kCgroup, sum, rows_}, *plan_,
                families_);
+    if (plan_->sums[sum].is_series) continue;
     families_.push_back(cgroups_of_sum(plan_->sums[sum], sum, rows_));
   }
   add_evidence(snapshot, rows_, families_);
@@ -123,6 +132,7 @@ void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<N
 void read(const SampleRun& run, const collect::Snapshot& snapshot,
           std::span<const collect::RowRange> rows, std::vector<Number>& numbers) {
   numbers.resize(run.rows->size());
+  const std::span<const std::size_t> hidden = run.rows->hidden();
   for (const auto& [first, end] : rows) {
     const std::span<Number> of_rows = std::span(numbers).subspan(first, end - first);
     if (!run.sum) {
@@ -134,6 +144,8 @@ void read(const SampleRun& run, const collect::Snapshot& snapshot,
         numbers[row] = whole(snapshot.sums[*run.sum].rows[row].cgroups);
       }
     }
+    const auto hides = std::lower_bound(hidden.begin(), hidden.end(), first);
+    for (auto row = hides; row != hidden.end() && *row < end; ++row) numbers[*row] = {};
   }
 }
 

@@ -36,6 +36,9 @@ struct PublishedFamily {
   std::vector<SampleRun> runs;
 };
 
+/// Adds it, or its runs to the family of its name.
+void add_family(PublishedFamily family, std::vector<PublishedFamily>& families);
+
 /// The families and series that snapshots of one plan and one set of targets, with the same
 /// estimated groups, are published as, with their labels, in order, and where in the snapshot their
 /// numbers are.

@@ -246,7 +246,8 @@ void add_weights(const ScopeView& view, const RowLabels& rows, std::vector<Sampl
 }
 
 bool has_evidence(const ScopeView& view, const collect::CountingPlan& plan) {
-  const collect::RowKind kind = view.sum                    ? collect::RowKind::kSum
+  const bool is_of_sum = view.sum && !plan.sums[*view.sum].is_series;
+  const collect::RowKind kind = is_of_sum                   ? collect::RowKind::kSum
                                 : view.scope == Scope::kCpu ? collect::RowKind::kCpu
                                                             : collect::RowKind::kCgroup;
   return collect::has_evidence(kind, plan.evidence);
@@ -259,8 +260,9 @@ std::vector<ScopeView> rows_with_counts(const collect::Snapshot& snapshot) {
     views.push_back({Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}, {}});
   }
   for (std::size_t sum = 0; sum < plan.sums.size(); ++sum) {
+    const collect::SumPlan& of = plan.sums[sum];
     views.push_back({Scope::kCgroup, plan.cgroup, snapshot.sums[sum].groups, sum,
-                     label("sum", plan.sums[sum].name)});
+                     of.is_series ? std::string() : label("sum", of.name)});
   }
   return views;
 }
@@ -287,7 +289,7 @@ void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
       if (!has_evidence(view, plan)) continue;
       for (const EventFamily& events : families_of(view, plan)) {
         PublishedFamily published = family_of(part, events, view, rows);
-        if (!published.runs.empty()) families.push_back(std::move(published));
+        if (!published.runs.empty()) add_family(std::move(published), families);
       }
     }
   }

@@ -127,6 +127,7 @@ std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& p
 
 std::vector<EventFamily> families_of(const collect::SumPlan& sum,
                                      const collect::CountingPlan& plan) {
+  if (sum.is_series) return families_of(Scope::kCgroup, plan);
   std::vector<EventFamily> families =
       by_name(plan.cgroup.columns,
               [&](const events::EventIdentity& event) { return family_name(sum, event); });

@@ -37,7 +37,7 @@ struct EventFamily {
 
 /// The families of a scope, in the order of their first columns. Borrows from `plan`.
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
-/// Those of a sum, with the columns of scope cgroup.
+/// Those of a sum, with the columns of scope cgroup; of SumPlan::is_series, those of that scope.
 std::vector<EventFamily> families_of(const collect::SumPlan& sum,
                                      const collect::CountingPlan& plan);
 /// "by namespace and container"; empty for a sum of all cgroups.

@@ -58,6 +58,7 @@ void add_sums(const collect::Snapshot& snapshot, std::vector<MetricFamily>& fami
   MetricFamily sums = collected(self_family("perf_event_exporter_sums"));
   MetricFamily left_out = collected(self_family("perf_event_exporter_sum_cgroups_left_out"));
   for (std::size_t sum = 0; sum < snapshot.sums.size(); ++sum) {
+    if (snapshot.plan->sums[sum].is_series) continue;
     const std::string& name = snapshot.plan->sums[sum].name;
     add_sample(sums, {{"sum", name}}, number(snapshot.sums[sum].rows.size()));
     add_sample(left_out, {{"sum", name}}, number(snapshot.sums[sum].left_out));

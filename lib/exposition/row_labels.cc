@@ -19,14 +19,15 @@ std::string host_labels(Aggregation aggregation, const host::CpuPlace& place) {
   return labels;
 }
 
-std::string with_information(std::string labels, const collect::CgroupTarget& target) {
-  for (const auto& [name, value] : target.description->information) {
+std::string with_information(std::string labels, const cgroup::Description& description) {
+  for (const auto& [name, value] : description.information) {
     labels = join_labels({labels, label(name, value)});
   }
   return labels;
 }
 
 std::string labels_of_sum(const collect::SumPlan& sum, const collect::SumRow& row) {
+  if (row.of_series) return identity_of(row.values.front(), *row.of_series);
   std::string labels;
   for (std::size_t i = 0; i < row.values.size(); ++i) {
     labels = join_labels({labels, label(sum.labels[i], row.values[i])});
@@ -50,27 +51,39 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
       host_[i].add(host_labels(static_cast<Aggregation>(i), row.place), targets.since);
     }
   }
+  const std::vector<collect::SumPlan>& sums = snapshot.plan->sums;
+  const bool is_folded = !sums.empty() && sums.back().is_series;
+  const auto is_shared = [&](const collect::CgroupTarget& target) {
+    return is_folded && target.description->of_series;
+  };
   std::vector<std::string> identities;
   for (const collect::CgroupTarget& target : targets.cgroups) {
-    identities.push_back(target.is_free() ? "" : identity_of(target));
-    if (target.is_free() || !target.is_published) continue;
-    information_.add(with_information(identities.back(), target), target.since);
+    const bool is_named = !target.is_free() && !is_shared(target);
+    identities.push_back(is_named ? identity_of(target.path, *target.description) : "");
+    if (!is_named || !target.is_published) continue;
+    information_.add(with_information(identities.back(), *target.description), target.since);
   }
   for (const collect::CgroupRow& row : snapshot.cgroup_rows) {
+    if (is_shared(targets.cgroups[row.target])) {
+      cgroups_.add_hidden();
+      continue;
+    }
     const std::string cpu = row.cpu ? label("cpu", std::to_string(*row.cpu)) : "";
     cgroups_.add(join_labels({identities[row.target], cpu}), targets.cgroups[row.target].since);
   }
   for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {
     Rows& rows = sums_.emplace_back();
     for (const collect::SumRow& row : snapshot.sums[number].rows) {
-      rows.add(labels_of_sum(snapshot.plan->sums[number], row), row.since);
+      const std::string labels = labels_of_sum(sums[number], row);
+      rows.add(labels, row.since);
+      if (row.of_series) information_.add(with_information(labels, *row.of_series), row.since);
     }
   }
 }
 
-std::string identity_of(const collect::CgroupTarget& target) {
-  std::string labels = label("cgroup", target.path);
-  for (const auto& [name, value] : target.description->identity) {
+std::string identity_of(std::string_view path, const cgroup::Description& description) {
+  std::string labels = label("cgroup", path);
+  for (const auto& [name, value] : description.identity) {
     labels = join_labels({labels, label(name, value)});
   }
   return labels;

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@ namespace pex::exposition {
 
 /// The labels that identify a cgroup, escaped and without braces: `cgroup="/a.service"`, and the
 /// constant ones of its description.
-std::string identity_of(const collect::CgroupTarget& target);
+std::string identity_of(std::string_view path, const cgroup::Description& description);
 
 /// The rows of one table as they are published. In one string, as they are copied in order, once
 /// for each of thousands of series.
@@ -25,6 +26,11 @@ class Rows {
 
   /// `labels` are escaped and without braces. Counting began at `since`.
   void add(std::string_view labels, Clock::time_point since);
+  /// One without samples, whatever its numbers are.
+  void add_hidden() {
+    hidden_.push_back(size());
+    add({}, {});
+  }
 
   std::size_t size() const { return since_.size(); }
   std::string_view labels(std::size_t row) const {
@@ -38,6 +44,8 @@ class Rows {
   }
   Clock::time_point since(std::size_t row) const { return since_[row]; }
 
+  std::span<const std::size_t> hidden() const { return hidden_; }  ///< rows, rising
+
   std::size_t bytes() const { return text_.size(); }  ///< of all closed labels
   /// False: they have no labels, like the row of the whole host.
   bool are_named() const { return text_.size() > size() * kClosing.size(); }
@@ -48,6 +56,7 @@ class Rows {
   std::string text_;  ///< closed
   std::vector<std::size_t> ends_ = {0};
   std::vector<Clock::time_point> since_;
+  std::vector<std::size_t> hidden_;
 };
 
 /// The rows of a snapshot.
@@ -61,7 +70,7 @@ class RowLabels {
   }
   /// The sums of a SumPlan, by its number.
   const Rows& of_sum(std::size_t number) const { return sums_[number]; }
-  /// One for each cgroup that is published, with all its information.
+  /// One for each cgroup and shared series that is published, with all its information.
   const Rows& information() const { return information_; }
   /// A single one without labels, for what has no rows.
   const Rows& unnamed() const { return unnamed_; }

@@ -141,6 +141,7 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
 void Activity::advance_sums(const collect::Snapshot& snapshot) {
   std::map<SumKey, Track> before = std::exchange(sums_, {});
   for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {
+    if (plan_->sums[number].is_series) continue;
     const collect::SumTable& table = snapshot.sums[number];
     std::vector<Reading> readings = read_sums(table, measures(Scope::kCgroup));
     for (std::size_t row = 0; row < readings.size(); ++row) {

@@ -111,7 +111,7 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
   counting.evidence = {config.evidence.variance, config.evidence.reference, config.evidence.cgroups,
                        config.openmetrics.created};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;
-  counting.publishes_cgroups = config.cgroups.series == config::CgroupSeries::kEach;
+  counting.publishes_cgroups = config.cgroups.series != config::CgroupSeries::kNone;
   counting.cgroups_nest = config.cgroups.nesting == config::Nesting::kAll;
   counting.left_out_cpus = machine.left_out_cpus.everywhere;
   return counting;
@@ -159,6 +159,15 @@ std::vector<yaml::Diagnostic> ambiguous_sums(const config::Cgroups& configured,
                       "give the sum another name"});
   }
   return errors;
+}
+
+/// The configured ones, and last the series that cgroups share.
+std::vector<collect::SumPlan> all_sums(const config::Cgroups& configured,
+                                       const SelectedCgroups& selected) {
+  std::vector<collect::SumPlan> sums = selected.sums;
+  const bool is_folded = configured.series == config::CgroupSeries::kFolded && !configured.per_cpu;
+  if (is_folded) sums.push_back(collect::sum_of_shared_series());
+  return sums;
 }
 
 bool publishes_no_cgroups(const config::Cgroups& cgroups, const collect::CountingPlan& plan) {
@@ -209,7 +218,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
                                "add 'sums' to cgroups, or remove 'series: none'"});
   }
-  if (!plan.counting.cgroup.empty()) plan.counting.sums = cgroups->sums;
+  if (!plan.counting.cgroup.empty()) plan.counting.sums = all_sums(config.cgroups, *cgroups);
   continue_plan(in_force == nullptr ? collect::CountingPlan{} : in_force->counting, plan.counting);
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config, machine);

@@ -93,7 +93,10 @@ std::size_t series_of_sum(const CountingPlan& plan) {
 /// Of as many sums as there may be.
 std::size_t series_of_sums(const CountingPlan& plan) {
   std::size_t sums = 0;
-  for (const SumPlan& sum : plan.sums) sums += sum.max + (sum.labels.empty() ? 0 : 1);  // the rest
+  for (const SumPlan& sum : plan.sums) {
+    if (sum.is_series) continue;                     // they are fewer than those of the cgroups
+    sums += sum.max + (sum.labels.empty() ? 0 : 1);  // the rest
+  }
   return sums * series_of_sum(plan);
 }
 

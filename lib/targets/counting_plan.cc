@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <set>
 
 namespace pex::collect {
@@ -177,6 +178,15 @@ std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence
   const std::size_t counters =
       kTimes + (is_estimated ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
   return counters * series_of_counter(evidence);
+}
+
+SumPlan sum_of_shared_series() {
+  SumPlan sum;
+  sum.labels = {"cgroup"};
+  sum.max = std::numeric_limits<std::size_t>::max();  // each has a cgroup, of which there is one
+  sum.idle = sum.zero_for = {};
+  sum.is_series = true;
+  return sum;
 }
 
 std::size_t series_of_column(RowKind rows, const Evidence& evidence, bool is_estimated) {

@@ -110,9 +110,14 @@ struct SumPlan {
   std::size_t max = 256;            ///< number of sums
   std::chrono::nanoseconds idle = std::chrono::hours{1};  ///< without a cgroup, until a sum ends
   std::chrono::nanoseconds zero_for = std::chrono::minutes{1};  ///< a new sum is published as 0
+  bool is_series = false;  ///< published as one cgroup, which each of its cgroups is then not
 
   bool operator==(const SumPlan&) const = default;
 };
+
+/// Over the cgroups that have a Description::series_path in common. It lasts as long as the series
+/// of any of them would.
+SumPlan sum_of_shared_series();
 
 /// What is counted. Within a scope no two columns are the same series. Before it is used, each
 /// group has an id (continue_plan()).
@@ -123,7 +128,7 @@ struct CountingPlan {
   bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, instead of their sum
   bool publishes_cgroups = true;        ///< else cgroups only have sums
   bool cgroups_nest = true;             ///< one that is counted may contain others that are
-  std::vector<SumPlan> sums = {};       ///< of cgroups
+  std::vector<SumPlan> sums = {};       ///< of cgroups; sum_of_shared_series() is the last
   std::vector<int> left_out_cpus = {};  ///< on which nothing is counted; rising
 
   bool operator==(const CountingPlan&) const = default;

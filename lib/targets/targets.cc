@@ -453,9 +453,10 @@ void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& r
   }
 }
 
-/// For sums. After a change to a plan whose cgroups do not nest, those that did are closed.
+/// For sums, but not for shared series, whose cgroups are next to each other. After a change to a
+/// plan whose cgroups do not nest, those that did are closed.
 std::uint64_t TargetTracker::end_of_nesting() const {
-  if (plan_->sums.empty()) return 0;
+  if (std::ranges::all_of(plan_->sums, &SumPlan::is_series)) return 0;
   return plan_->cgroups_nest ? next_series_ : nested_before_;
 }
 

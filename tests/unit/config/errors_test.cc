@@ -759,7 +759,8 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:17: cgroups.sums: found a map where a list of sums is expected. Remedy: write a "
      "list, for example [{name: workload, by: [namespace, container]}]"},
     {"SeriesOfSomeCgroups", kOneGroup + "cgroups: {series: some}\n",
-     "c.yaml:2:19: cgroups.series: 'some' is not a choice of series. Remedy: write each or none"},
+     "c.yaml:2:19: cgroups.series: 'some' is not a choice of series. Remedy: write folded, each or "
+     "none"},
 
     // Evidence.
     {"EvidenceOfAll", kOneGroup + "evidence: {cgroups: all}\n",

@@ -38,6 +38,8 @@ struct Counted {
   bool is_idle = false;
   std::set<int> unopened_on = {};  ///< CPUs on which its counters cannot be opened now
   std::set<int> unreadable_on = {};
+  std::string series_path = {};
+  Labels series_labels = {};
 };
 
 /// What the cgroups did on one CPU.
@@ -237,6 +239,12 @@ class Machine {
     for (const auto& [series, counted] : cgroups) {
       cgroup::Description description;
       description.information = counted.labels;
+      if (!counted.series_path.empty()) {
+        description.series_path = counted.series_path;
+        auto of_series = std::make_shared<cgroup::Description>();
+        of_series->identity = counted.series_labels;
+        description.of_series = std::move(of_series);
+      }
       targets->cgroups[series - 1] = {
           series, counted.path, counted.is_present ? cgroup_at(series) : nullptr,
           std::make_shared<const cgroup::Description>(std::move(description))};
@@ -278,6 +286,56 @@ SumPlan by(std::vector<std::string> labels) {
 
 Counted of(const std::string& workload, const std::string& path = "/x") {
   return {.path = path, .labels = {{"workload", workload}}};
+}
+
+Counted session(const std::string& number) {
+  return {.path = "/session-" + number + ".scope", .series_path = "/session-*.scope"};
+}
+
+TEST(SharedSeriesTest, HasWhatAllItsCgroupsHaveCountedAndNothingOfOthers) {
+  Machine machine{{sum_of_shared_series()}};
+  machine.cgroups = {{1, session("1")}, {2, session("2")}, {3, {.path = "/a.service"}}};
+  machine.count(1, 10);
+  machine.count(2, 5, 1);
+  machine.count(3, 100);
+  machine.poll();
+
+  EXPECT_EQ(machine.published(),
+            (std::map<std::vector<std::string>, std::uint64_t>{{{"/session-*.scope"}, 15}}));
+}
+
+TEST(SharedSeriesTest, GoesOnWhileAnyOfItsCgroupsHasASeriesAndBeginsAgainAtZero) {
+  Machine machine{{sum_of_shared_series()}};
+  machine.cgroups = {{1, session("1")}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.cgroups.emplace(2, session("2"));
+  machine.poll();
+  machine.cgroups.erase(1);
+  machine.count(2, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("/session-*.scope"), 11U);
+
+  machine.cgroups.clear();
+  machine.poll();
+  EXPECT_TRUE(machine.published().empty());
+
+  machine.cgroups = {{3, session("3")}};
+  machine.count(3, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("/session-*.scope"), 2U);
+}
+
+TEST(SharedSeriesTest, GetsTheLabelsOfOtherRules) {
+  Machine machine{{sum_of_shared_series()}};
+  machine.cgroups = {{1, session("1")}};
+  machine.poll();
+  const std::uint64_t layout = machine.last.sums_layout;
+  machine.cgroups.at(1).series_labels = {{"team", "people"}};
+  machine.poll();
+
+  EXPECT_EQ(machine.table().rows.front().of_series->identity, (Labels{{"team", "people"}}));
+  EXPECT_NE(machine.last.sums_layout, layout);
 }
 
 TEST(LabelSumsTest, GoOnWhereAnotherGroupIsCountedAsWell) {
