@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "config/config.h"
+#include "daemon/cli/help.h"
 #include "daemon/cli/option_checks.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/version.h"
@@ -78,28 +79,6 @@ bool is_path_of_its_own(const std::string& path) {
   return is_sendable && path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
          !path.starts_with("/api/") && !path.starts_with("/page.");
 }
-
-constexpr const char* kFooter =
-    "\n'list [GLOB]' prints all known events, or those that match: 'L1-*', software.\n"
-    "'cgroups' prints the cgroups that would be counted now, with their labels; with paths or\n"
-    "--all, it prints why a cgroup is counted or not.\n"
-    "'doctor' reports which configured events cannot be counted here, and what to change.\n"
-    "'health' asks the running exporter with the same options whether it is healthy.\n"
-    "'stat -e EVENTS -- COMMAND' counts events in a command, or with -p PID in a process.\n"
-    "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration. With\n"
-    "--web.enable-lifecycle, SIGUSR1 stops all groups of hardware events for 5 minutes, and\n"
-    "SIGUSR2 starts them again.\n"
-    "\n"
-    "Exit status:\n"
-    "  0    success\n"
-    "  1    start or configuration failed, or the result cannot be written. --config.check,\n"
-    "       doctor: a configured event cannot be counted. list: no event matches. cgroups: there\n"
-    "       is no such cgroup. health: not healthy. size: it does not fit into the limits. stat:\n"
-    "       nothing can be counted, or there is no such process\n"
-    "  2    wrong command line\n"
-    "  3    out of memory, or an unhandled error\n"
-    "'stat -- COMMAND' ends with the status of the command, or with 128 plus the number of the\n"
-    "signal that ended it; 127: there is no such program; 126: it cannot be executed.";
 
 std::string version_text() {
   std::string text = std::string(kProgram) + ", version " + kVersion;
@@ -189,9 +168,10 @@ void declare_stat(CLI::App& app, Options& options) {
   CLI::App* stat = app.add_subcommand(
       "stat", "Count events in a command, after '--', or in a process, and print the result.");
   stat->footer(
-      "\nperf_event_exporter stat [OPTIONS] -p PID\n"
+      "perf_event_exporter stat [OPTIONS] -p PID\n"
       "perf_event_exporter stat [OPTIONS] -- COMMAND [ARGUMENT]...\n"
-      "The result of a command is on standard error, as standard output is its own.");
+      "The result of a command is on standard error, as standard output is its own.\n\n" +
+      stat->get_footer());
   stat->add_option("-e,--event", options.stat_events,
                    "Events of one group, spelled as in a configuration: cycles,instructions. May "
                    "be repeated. Default: the groups of the configuration with scope cgroup.")
@@ -247,19 +227,22 @@ void declare(CLI::App& app, Options& options) {
              "logfmt or json. [logfmt]");
 
   app.require_subcommand(0, 1);
-  CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
+  CLI::App* list = app.add_subcommand("list", "Print the events that this machine has.");
   list->add_option("GLOB", options.list_glob,
-                   "Only events whose name, kind or PMU matches, in any case: 'L1-*', software.");
+                   "All events whose name, kind or PMU matches, in any case: 'L1-*', software.")
+      ->type_name("");
+  list->add_flag("--all", options.list_all, "Print also the events that this machine lacks.");
   add_choice(*list, "--output", options.output, kOutputFormats, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
   list->fallthrough();  // the options of the program may follow the command as well
-  CLI::App* cgroups = app.add_subcommand(
-      "cgroups", "Print the cgroups that would be counted now, with their labels.");
+  CLI::App* cgroups = app.add_subcommand("cgroups", "Print the cgroups that would be counted now.");
   cgroups
       ->add_option("PATH", options.cgroup_paths,
-                   "Only these cgroups, and why each is counted or not.")
+                   "Only these cgroups, with their labels, and why each is counted or not.")
       ->type_name("");
-  cgroups->add_flag("--all", options.all_cgroups, "Every cgroup, and why each is counted or not.");
+  cgroups->add_flag("--all", options.all_cgroups,
+                    "Every cgroup, with its CPU time and labels, and why it is counted or not.");
+  cgroups->add_flag("--labels", options.cgroup_labels, "Print the labels of each cgroup.");
   cgroups->fallthrough();
   CLI::App* size = app.add_subcommand(
       "size", "Print the counters, open files, series and memory that a configuration takes.");
@@ -345,10 +328,10 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   Options options;
   CLI::App app{"Exports perf_event counters of CPUs and cgroups to Prometheus."};
   app.name(kProgram);
-  app.footer(kFooter);
   app.set_version_flag("--version", version_text(), "Print the version and exit.");
-  app.set_help_flag("-h,--help", "Print this help and exit.");
+  set_help_of_commands(app);
   declare(app, options);
+  set_help_of_program(app);
 
   // What follows belongs to the command of stat, and is no option of ours.
   const char* const* const end = argv + argc;

@@ -15,7 +15,7 @@ namespace pex::daemon {
 /// Outside every range that is allocated to exporters or used by Kubernetes.
 inline constexpr std::uint16_t kDefaultPort = 10173;
 
-/// How the program ends; documented in --help and README.md.
+/// How the program ends; documented in --help and the manual page.
 enum ExitStatus {
   kOk = 0,
   kFailed = 1,  ///< configuration or start-up: one line on stderr reports the error and its remedy
@@ -38,11 +38,13 @@ struct Options {
   bool list_cgroups = false;
   std::vector<std::string> cgroup_paths;  ///< list_cgroups: only these; empty: those selected
   bool all_cgroups = false;               ///< list_cgroups: also those that are not selected
+  bool cgroup_labels = false;  ///< list_cgroups: with labels; with paths and all_cgroups always
   bool size = false;
   std::size_t size_cpus = 0;                ///< size: of the machine; 0: as many as here
   std::optional<std::size_t> size_cgroups;  ///< size: at the same time; nothing: cgroups.max
   bool list_events = false;
   std::string list_glob = "*";
+  bool list_all = false;  ///< list_events: with "*" also the events that this machine lacks
   OutputFormat output = OutputFormat::kText;  ///< list_events, stat
   bool stat = false;
   std::vector<std::string> stat_events;       ///< a group each; empty: those of the configuration

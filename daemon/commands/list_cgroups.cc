@@ -103,9 +103,11 @@ struct Printed {
 Printed print(const Options& options, const CgroupExplanation& explanation,
               const std::optional<cgroup::Hierarchy>& hierarchy) {
   const bool is_all = options.all_cgroups && options.cgroup_paths.empty();
+  const bool has_labels = options.cgroup_labels || is_all || !options.cgroup_paths.empty();
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n"
-            << column("STATE", kStateColumn)
-            << "CGROUP, " << (is_all ? "ITS CPU TIME, " : "") << "ITS LABELS, OR THE REASON\n";
+            << column("STATE", kStateColumn) << "CGROUP, " << (is_all ? "ITS CPU TIME, " : "")
+            << (has_labels ? "ITS LABELS, OR THE REASON\n"
+                           : "AND THE REASON IF IT IS NOT COUNTED\n");
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
     const std::string mount = hierarchy ? hierarchy->mount : std::string{};
@@ -121,7 +123,10 @@ Printed print(const Options& options, const CgroupExplanation& explanation,
     return {.are_there = print_each(paths, explanation)};
   }
   if (!is_all) {
-    for (const auto& [path, line] : explanation.selected()) print(path, line);
+    for (auto [path, line] : explanation.selected()) {
+      if (!has_labels) line.labels.clear();
+      print(path, line);
+    }
     return {};
   }
   return {.of_tree = hierarchy ? print_all(*hierarchy, explanation) : 0};

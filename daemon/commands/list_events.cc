@@ -122,11 +122,22 @@ std::string description(const Line& line) {
          line.leader + ".";
 }
 
-void print_table(const std::vector<Line>& lines) {
+/// Neither a missing right nor a shortage is a fact of the machine.
+bool lacks(const Line& line) {
+  return line.refused && plan::is_lasting(line.refused->code) &&
+         !plan::is_about_rights(line.refused->code);
+}
+
+void print_table(const std::vector<Line>& lines, bool hides_lacking) {
+  std::size_t hidden = 0;
   std::cout << column("EVENT", kNameColumn) << column("KIND", kKindColumn)
             << column("PMU", kPmuColumn) << column("CPUS", kCpusColumn)
             << column("HERE", kHereColumn) << "DESCRIPTION\n";
   for (const Line& line : lines) {
+    if (hides_lacking && lacks(line)) {
+      ++hidden;
+      continue;
+    }
     const bool is_known = line.tried || line.refused;
     std::cout << column(printable(line.listed.name), kNameColumn)
               << column(std::string(line.listed.kind), kKindColumn)
@@ -136,6 +147,9 @@ void print_table(const std::vector<Line>& lines) {
                      is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
                      kHereColumn)
               << printable(description(line)) << '\n';
+  }
+  if (hidden > 0) {
+    std::cout << "\n" << hidden << " events that this machine lacks are not listed: see --all\n";
   }
 }
 
@@ -202,7 +216,11 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
     log.warn(hidden);
   }
   if (lines.empty()) return failed(log, no_match(options.list_glob, all, tracing));
-  options.output == OutputFormat::kJson ? print_json(lines) : print_table(lines);
+  if (options.output == OutputFormat::kJson) {
+    print_json(lines);
+  } else {
+    print_table(lines, options.list_glob == "*" && !options.list_all);
+  }
   return flush_output() ? kOk : kFailed;
 }
 

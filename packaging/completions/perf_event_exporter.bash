@@ -51,9 +51,9 @@ _perf_event_exporter() {
           --web.max-queued-scrapes --web.enable-lifecycle --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'
         case $command in
-          list) words+=' --output' ;;
+          list) words+=' --all --output' ;;
           stat) words+=' -e --event -p --pid --output' ;;
-          cgroups) words+=' --all' ;;
+          cgroups) words+=' --all --labels' ;;
           size) words+=' --cpus --cgroups' ;;
           health) words+=' --ready' ;;
         esac

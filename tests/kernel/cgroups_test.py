@@ -736,10 +736,12 @@ class ListTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(config)
             file.flush()
-            done = subprocess.run([harness.daemon_binary, "cgroups", f"--config.file={file.name}"],
-                                  check=True, text=True, capture_output=True)
+            done, plain = (subprocess.run(
+                [harness.daemon_binary, "cgroups", *words, f"--config.file={file.name}"],
+                check=True, text=True, capture_output=True) for words in (["--labels"], []))
         lines = done.stdout.splitlines()
 
+        self.assertIn(f"counted       {tree.path}/a.service", plain.stdout.splitlines())
         self.assertIn(f'counted       {tree.path}/a.service letter="a" unit="a.service"', lines)
         self.assertIn(f'counted       {tree.path}/b.service letter="b" unit="b.service"', lines)
         self.assertIn(f"left out      {tree.path}/c.service (cgroups.max leaves no room for it)", lines)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 
 #include "support/planning.h"
@@ -56,6 +57,27 @@ TEST(EventListTest, FindsAnEventInAnyCaseAndAllOfAKindOrAPmu) {
   EXPECT_THAT(software, HasSubstr("context-switches "));
   EXPECT_THAT(software, Not(HasSubstr("instructions ")));
   EXPECT_THAT(listed("msr", OutputFormat::kText), HasSubstr("msr/tsc/ "));
+}
+
+TEST(EventListTest, HidesWhatTheMachineLacksUnlessAskedForAllOrByName) {
+  const auto table = [](const std::string& glob, bool is_all, int code) {
+    test::ScriptedKernel kernel;
+    kernel.refuse("bus-cycles", code);
+    Options options = asked_for(glob);
+    options.list_all = is_all;
+    Log log{LogLevel::kError, LogFormat::kLogfmt};
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(list_events(options, kernel, log), kOk);
+    return testing::internal::GetCapturedStdout();
+  };
+
+  EXPECT_THAT(table("*", false, ENOENT),
+              AllOf(HasSubstr("\ncycles "), Not(HasSubstr("\nbus-cycles ")),
+                    ContainsRegex("\n\n[0-9]+ events that this machine lacks are not listed")));
+  EXPECT_THAT(table("*", true, ENOENT),
+              AllOf(HasSubstr("\nbus-cycles "), Not(HasSubstr("not listed"))));
+  EXPECT_THAT(table("bus-*", false, ENOENT), HasSubstr("\nbus-cycles "));
+  EXPECT_THAT(table("*", false, EACCES), HasSubstr("\nbus-cycles "));
 }
 
 /// What is said on stderr.

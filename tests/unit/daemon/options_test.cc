@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "support/temp_tree.h"
 
 namespace pex::daemon {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -153,6 +156,7 @@ TEST(OptionsTest, OneOfTheCommandsIsGiven) {
 TEST(OptionsTest, TheCommandCgroupsTakesPaths) {
   EXPECT_EQ(options({"cgroups", "/a", "b"}).cgroup_paths, (std::vector<std::string>{"/a", "b"}));
   EXPECT_TRUE(options({"cgroups", "--all"}).all_cgroups);
+  EXPECT_TRUE(options({"cgroups", "--labels"}).cgroup_labels);
 }
 
 TEST(OptionsTest, LevelsAndFormatsAreWords) {
@@ -244,13 +248,29 @@ TEST(OptionsTest, TheMetricsCannotTakeThePathOfAnotherPage) {
   EXPECT_THAT(complaint({"--web.telemetry-path=metrics"}), HasSubstr("Remedy"));
 }
 
-TEST(OptionsTest, HelpNamesTheExitStatuses) {
+std::string help_of(std::vector<const char*> words) {
+  words.push_back("--help");
   testing::internal::CaptureStdout();
-  const auto parsed = parse({"--help"});
-  const std::string help = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(std::get<ExitStatus>(parse(words)), kOk);
+  return testing::internal::GetCapturedStdout();
+}
 
-  EXPECT_EQ(std::get<ExitStatus>(parsed), kOk);
-  EXPECT_THAT(help, HasSubstr("Exit status:\n  0    success"));
+TEST(OptionsTest, HelpNamesTheExitStatusesAndThatOfACommandRefersToIt) {
+  EXPECT_THAT(help_of({}), HasSubstr("Exit status:\n  0  Success."));
+  for (const char* command : {"list", "cgroups", "size", "doctor", "health", "stat"}) {
+    EXPECT_THAT(help_of({}), HasSubstr(std::string("\n  ") + command + " "));
+    EXPECT_THAT(help_of({command}),
+                AllOf(HasSubstr("Global options: see perf_event_exporter --help."),
+                      Not(HasSubstr("Exit status")), Not(HasSubstr("--config.file"))));
+  }
+}
+
+TEST(OptionsTest, NoLineOfHelpIsLongerThanATerminal) {
+  for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+           {}, {"list"}, {"cgroups"}, {"size"}, {"doctor"}, {"health"}, {"stat"}}) {
+    std::istringstream help{help_of(words)};
+    for (std::string line; std::getline(help, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
 }
 
 TEST(OptionsTest, ThePathOfTheMetricsIsPercentEncodedAsClientsSendIt) {
