@@ -25,6 +25,7 @@ COPY cmake cmake
 COPY config config
 COPY lib lib
 COPY daemon daemon
+COPY packaging/kubernetes packaging/kubernetes
 ARG REVISION=
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
     cmake --preset release -DPEX_TESTS=OFF -DPEX_REVISION="$REVISION" \

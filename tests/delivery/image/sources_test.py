@@ -35,6 +35,21 @@ class DockerfileTest(unittest.TestCase):
         text = harness.read_text(f"{SOURCE}/Dockerfile")
         self.text = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
+    def test_it_copies_all_that_the_program_is_made_of(self):
+        before = self.text.replace("\\\n", " ").partition("cmake --preset")[0]
+        with tempfile.TemporaryDirectory() as context:
+            for line in re.findall(r"^COPY (.*)$", before, re.MULTILINE):
+                *sources, target = line.split()
+                for source in sources:
+                    harness.require(not source.startswith("-"), f"COPY {line} has options")
+                    place = os.path.join(context, target, "" if os.path.isdir(f"{SOURCE}/{source}")
+                                         else os.path.basename(source))
+                    os.makedirs(os.path.dirname(place), exist_ok=True)
+                    subprocess.run(["cp", "-rT", f"{SOURCE}/{source}", place], check=True)
+            done = subprocess.run(["cmake", "--preset", "release", "-DPEX_TESTS=OFF"], cwd=context,
+                                  text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_base_is_one_image_of_one_day_named_in_one_place(self):
         bases = set(re.findall(r"^FROM (\S+)", self.text, re.MULTILINE))
         stages = set(re.findall(r"^FROM \S+ AS (\S+)", self.text, re.MULTILINE))
