@@ -12,19 +12,20 @@ configure_file(cmake/install_sysconfig.cmake.in install_sysconfig.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_program.cmake COMPONENT program)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_sysconfig.cmake COMPONENT sysconfig EXCLUDE_FROM_ALL)
 
-# Documents of docs/ link to each other only: tests/house/links_test.py.
+# Documents link to what is installed only: tests/house/links_test.py.
 file(GLOB root_documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md
      ${PROJECT_SOURCE_DIR}/docs/*.svg ${PROJECT_SOURCE_DIR}/docs/*.png)
 install(FILES ${root_documents} LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program)
+install(DIRECTORY docs/development DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program)
 install(DIRECTORY config/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/config
         COMPONENT program)
 install(DIRECTORY systemd/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/systemd
         COMPONENT program OPTIONAL)
 install(DIRECTORY packaging/sysctl.d DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         COMPONENT program)
-foreach(kind grafana/*.json prometheus/*.yml prometheus/*.yaml)
+foreach(kind grafana/*.json prometheus/*.yml prometheus/*.yaml collectors/*)
   file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/packaging/${kind})
   cmake_path(GET kind PARENT_PATH kind)
   install(FILES ${found} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/${kind} COMPONENT program)

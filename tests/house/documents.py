@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-DEVELOPMENT = Path("docs/development")  # for contributors: no package of the program has it
 FOLDERS = ("docs", "packaging", "tests")
 
 
@@ -18,5 +17,5 @@ def pages(root: Path) -> list[Path]:
 
 def is_installed(root: Path, target: Path) -> bool:
     """With the program, as in cmake/install.cmake."""
-    kinds = {root: {".md"}, root / "docs": {".md", ".svg", ".png"}}
+    kinds = {root: {".md"}, root / "docs/development": {".md"}, root / "docs": {".md", ".svg", ".png"}}
     return target.suffix in kinds.get(target.parent, set())

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that what the documents link to is there: files, and headings in them.
-
-Documents in docs/ are installed. They may link to installed documents and their images only. Those
-of the root may also link to docs/development/, and those of docs/development/ to any file.
+"""Checks that what the documents link to is there: files, and headings in them. They are installed, so
+they may link to installed documents and their images only.
 
     links_test.py SOURCE_DIR
 """
@@ -12,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from documents import DEVELOPMENT, is_installed, pages  # noqa: E402
+from documents import is_installed, pages  # noqa: E402
 
 BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -25,17 +23,10 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def may_link(root: Path, page: Path, target: Path) -> bool:
-    development = root / DEVELOPMENT
-    if page.parent == development:
-        return target.is_relative_to(root)
-    return is_installed(root, target) or (page.parent == root and target.parent == development)
-
-
 def is_there(root: Path, page: Path, link: str) -> bool:
     path, _, anchor = link.partition("#")
     target = (page.parent / path).resolve() if path else page
-    if not target.exists() or not may_link(root, page, target):
+    if not target.exists() or not is_installed(root, target):
         return False
     return not anchor or anchor in anchors_of(target)
 

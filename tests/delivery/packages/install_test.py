@@ -21,6 +21,7 @@ PROGRAM = """
 COPIED = {
     "*.md": "usr/share/doc/perf-event-exporter",
     "docs/*.md": "usr/share/doc/perf-event-exporter/docs",
+    "docs/development/*.md": "usr/share/doc/perf-event-exporter/docs/development",
     "docs/*.svg": "usr/share/doc/perf-event-exporter/docs",
     "docs/*.png": "usr/share/doc/perf-event-exporter/docs",
     "config/examples/*": "usr/share/doc/perf-event-exporter/examples/config",
@@ -29,6 +30,7 @@ COPIED = {
     "systemd/examples/**/*": "usr/share/doc/perf-event-exporter/examples/systemd",
     "packaging/grafana/*.json": "usr/share/doc/perf-event-exporter/examples/grafana",
     "packaging/prometheus/*.y*ml": "usr/share/doc/perf-event-exporter/examples/prometheus",
+    "packaging/collectors/*": "usr/share/doc/perf-event-exporter/examples/collectors",
     "packaging/sysctl.d/*": "usr/share/doc/perf-event-exporter/examples/sysctl.d",
 }
 ROOMS = ("base host perf abi async elf events estimate cgroup targets count records history exposition "
