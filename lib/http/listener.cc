@@ -45,7 +45,7 @@ Remedy remedy_for(int code) {
        "ports below 1024 require CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
       {EADDRNOTAVAIL,
        "this machine does not have this address: choose one of its addresses with " + kAddress},
-      {EAFNOSUPPORT, "this machine has no IPv6: choose an IPv4 address with " + kAddress +
+      {EAFNOSUPPORT, "if it is an IPv6 address, choose an IPv4 address with " + kAddress +
                          "; a systemd service may run without a network: choose the address in its "
                          ".socket unit"},
       {EINVAL,
