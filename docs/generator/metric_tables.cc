@@ -19,11 +19,17 @@ std::string_view type_of(const FamilyEntry& family) {
   return family.type == FamilyType::kCounter ? "counter" : "gauge";
 }
 
+std::string meaning_of(const FamilyEntry& family) {
+  std::string meaning{family.help};
+  if (!family.details.empty()) meaning += " " + std::string(family.details);
+  return meaning;
+}
+
 template <typename Rows>
 std::string families(const Rows& rows) {
   std::string text = table_head({"name", "type", "labels", "meaning"});
   for (const FamilyEntry& row : rows) {
-    text += table_row({code(row.name), type_of(row), row.labels, row.help});
+    text += table_row({code(row.name), type_of(row), row.labels, meaning_of(row)});
   }
   return text;
 }
@@ -31,7 +37,8 @@ std::string families(const Rows& rows) {
 std::string evidence(const std::vector<EvidenceEntry>& rows) {
   std::string text = table_head({"name", "type", "labels", "only of", "meaning"});
   for (const auto& [family, only] : rows) {
-    text += table_row({code(family.name), type_of(family), family.labels, only, family.help});
+    text +=
+        table_row({code(family.name), type_of(family), family.labels, only, meaning_of(family)});
   }
   return text;
 }

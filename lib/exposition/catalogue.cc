@@ -73,8 +73,9 @@ PublishedFamily cgroups_of_sum(const collect::SumPlan& sum, std::size_t number,
 }
 
 PublishedFamily cgroup_info(const RowLabels& rows) {
-  return {{"perf_cgroup_info", "Always 1. The labels describe the cgroup.", FamilyType::kInfo},
-          {{.scope = Scope::kCgroup, .rows = &rows.information(), .read = read_rows<one>}}};
+  return {
+      {"perf_cgroup_info", "Constant 1, with labels that describe the cgroup.", FamilyType::kInfo},
+      {{.scope = Scope::kCgroup, .rows = &rows.information(), .read = read_rows<one>}}};
 }
 
 /// When the last of its groups began.

@@ -96,14 +96,15 @@ constexpr std::string_view kEstimated =
 constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
     {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was enabled. For a cgroup, this is the time in "
-      "which its tasks ran."},
+      "Time for which a group of events was enabled.",
+      "For a cgroup, this is the time in which its tasks ran."},
      "",
      always,
      read_rows<time_of<&GroupTimes::enabled>>},
     {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was on the PMU. Counts for the rest of the enabled "
-      "time are estimated, or missing (perf_group_unmeasured_seconds_total)."},
+      "Time for which a group of events was on the PMU.",
+      "Counts for the rest of the enabled time are estimated, or missing "
+      "(perf_group_unmeasured_seconds_total)."},
      "",
      always,
      read_rows<time_of<&GroupTimes::running>>},
@@ -131,9 +132,10 @@ constexpr GroupFamily kGroupFamilies[] = {
      has_reference,
      read_rows<count_of<&GroupTimes::reference_sampled>>},
     {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
-      "Fraction of the CPUs of a series on which its group is counted. Present only where "
-      "it is below 1: the counts of the group with these labels are incomplete then, and "
-      "not published. Counts of sums of cgroups are published, without what is not counted."},
+      "Fraction of the CPUs of a series on which its group is counted.",
+      "Present only where it is below 1: the counts of the group with these labels are incomplete "
+      "then, and not published. Counts of sums of cgroups are published, without what is not "
+      "counted."},
      "groups that are not counted on all of them",
      always,
      read_rows<coverage_of>,
@@ -154,14 +156,14 @@ struct Part {
 constexpr std::string_view kLabelsOfMetric = "those of the event's metric";
 constexpr Part kParts[] = {
     {{"perf_<scope>_<event>_observed_total", FamilyType::kCounter, kLabelsOfMetric,
-      "Events that were counted, in the unit of the event's metric. The rest of that metric is "
-      "extrapolated."},
+      "Events that were counted, in the unit of the event's metric.",
+      "The rest of that metric is extrapolated."},
      kEstimated,
      nullptr,
      read_rows<observed_of>,
      observed_family_name,
      "The part of ",
-     " that was counted. The rest is extrapolated."},
+     " that was counted; the rest is extrapolated."},
     {{"perf_<scope>_<event>_variance_total", FamilyType::kCounter, kLabelsOfMetric,
       "Sum of the squared standard errors of the increments of the event's metric, in its unit "
       "squared."},

@@ -21,7 +21,8 @@ struct FamilyEntry {
   std::string_view name;
   FamilyType type;
   std::string_view labels;  ///< for the documents, in Markdown: "`group`, `event`"; empty: none
-  std::string_view help;
+  std::string_view help;    ///< one sentence
+  std::string_view details = {};  ///< for the documents
 };
 
 /// The family's name in OpenMetrics: `name` without the suffix of its type.

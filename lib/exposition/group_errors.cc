@@ -18,30 +18,28 @@ struct Kind {
   std::string_view reason;  ///< the label of the same error of an auxiliary counter
   std::uint64_t PollReport::GroupErrors::*count;
 };
-constexpr FamilyEntry error_family(std::string_view name, std::string_view help) {
-  return {name, FamilyType::kCounter, "`group`", help};
+constexpr FamilyEntry error_family(std::string_view name, std::string_view help,
+                                   std::string_view details = {}) {
+  return {name, FamilyType::kCounter, "`group`", help, details};
 }
 constexpr Kind kKinds[] = {
-    {error_family(
-         "perf_group_anomalies_total",
-         "Readings in which a kernel total decreased. If it was the group's, the increment since "
-         "the "
-         "previous reading is not counted. If it was the reference's, counts are scaled by time."),
+    {error_family("perf_group_anomalies_total", "Readings in which a kernel total decreased.",
+                  "If it was the group's, the increment since the previous reading is not counted. "
+                  "If it was the reference's, counts are scaled by time."),
      "anomaly", &PollReport::GroupErrors::anomalies},
-    {error_family(
-         "perf_group_mistimed_polls_total",
-         "Readings of a group whose running time the kernel accounted wrongly. The running "
-         "time of the group's own clock was used."),
+    {error_family("perf_group_mistimed_polls_total",
+                  "Readings of a group whose running time the kernel accounted wrongly.",
+                  "The running time of the group's own clock was used."),
      "mistimed", &PollReport::GroupErrors::mistimed},
-    {error_family(
-         "perf_group_pinned_errors_total",
-         "Readings of a pinned group that was not on the PMU. The exporter enabled it again."),
+    {error_family("perf_group_pinned_errors_total",
+                  "Readings of a pinned group that was not on the PMU.",
+                  "The exporter enabled it again."),
      "pinned", &PollReport::GroupErrors::pinned_errors},
     {error_family("perf_group_read_errors_total", "Failed reads of a group."), "read",
      &PollReport::GroupErrors::read_failures},
     {error_family(
          "perf_group_standstills_total",
-         "Times that a group of a CPU was reopened because the kernel did not schedule it. "
+         "Times that a group of a CPU was reopened because the kernel did not schedule it.",
          "Events in the meantime are unmeasured."),
      "standstill", &PollReport::GroupErrors::standstills},
 };

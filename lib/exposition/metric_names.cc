@@ -42,9 +42,12 @@ std::string help_of(const EventFamily& family, bool means_another, const std::st
   }
   const events::EventIdentity& first = family.columns.front().column->event;
   std::string help = means_another ? first.cpu_help : first.help;
-  help += names.size() == 1 ? " Event " : " Events ";
-  for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
-  return help + ", " + rows + ".";
+  std::string of = names.size() == 1 ? "event " : "events ";
+  for (std::size_t i = 0; i < names.size(); ++i) of += (i == 0 ? "" : ", ") + names[i];
+  of += ", " + rows;
+  if (help.empty()) return "The " + of + ".";
+  if (help.ends_with('.')) help.pop_back();
+  return help + " (" + of + ").";
 }
 
 /// "perf_cgroup_", or "perf_" for what has no part of the machine of its own.

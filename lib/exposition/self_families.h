@@ -10,33 +10,31 @@ namespace pex::exposition {
 /// and alerts. docs/metrics.md is made of these rows.
 inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `revision`, `compiler`",
-     "Always 1. The labels identify the running build. revision: the commit it was built from; "
-     "empty "
-     "if that is not known."},
+     "Constant 1, with labels that identify the running build.",
+     "revision: the commit it was built from; empty if that is not known."},
     {"perf_machine_info", FamilyType::kInfo,
      "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
      "`kernel`",
-     "Always 1. The labels describe the machine as it was when the exporter started. A label is "
-     "empty if its value is not known. hypervisor: also empty if there is none. pmu: empty if the "
-     "machine has no hardware counters."},
+     "Constant 1, with labels that describe the machine as it was when the exporter started.",
+     "A label is empty if its value is not known. hypervisor: also empty if there is none. pmu: "
+     "empty if the machine has no hardware counters."},
     {"perf_event_exporter_counting", FamilyType::kGauge, "",
-     "Whether at least one configured event is counted on a CPU or in a cgroup. Also 1 if only "
-     "cgroups are to be counted and there are none."},
+     "Whether at least one configured event is counted on a CPU or in a cgroup.",
+     "Also 1 if only cgroups are to be counted and there are none."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
-     "loaded, in every group of the scope that lists the event. Events that an optional group "
-     "lacks "
-     "have no series."},
+     "loaded, in every group of the scope that lists the event.",
+     "Events that an optional group lacks have no series."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
      "`event`, `scope`, `errno`, `remedy`",
-     "Always 1. Why a configured event is not available: one series for each series of "
-     "perf_event_exporter_event_available that is 0. errno: empty if the kernel did not refuse it. "
-     "remedy: yes if rights, limits, other programs or the configuration can be changed, no if the "
-     "hardware or the kernel lacks the event."},
+     "Constant 1, with the reason why a configured event is not available.",
+     "One series for each series of perf_event_exporter_event_available that is 0. errno: empty if "
+     "the kernel did not refuse it. remedy: yes if rights, limits, other programs or the "
+     "configuration can be changed, no if the hardware or the kernel lacks the event."},
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`errno`",
-     "Failed attempts to open an event, by errno. The log names the events."},
-    {"perf_event_exporter_open_events", FamilyType::kGauge, "",
-     "Open perf events. Each takes one file descriptor."},
+     "Failed attempts to open an event, by errno.", "The log names the events."},
+    {"perf_event_exporter_open_events", FamilyType::kGauge, "", "Open perf events.",
+     "Each takes one file descriptor."},
     {"perf_event_exporter_polls_total", FamilyType::kCounter, "", "Polls completed."},
     {"perf_event_exporter_poll_duration_seconds", FamilyType::kHistogram, "`le`",
      "Duration of polls, from the start of a poll to the publication of its snapshot."},
@@ -48,16 +46,17 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_last_poll_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the published counts were read."},
     {"perf_event_exporter_cpus", FamilyType::kGauge, "`state`: counted, late, left_out",
-     "Online CPUs by state. late: the CPU did not answer in time, and the last poll was published "
-     "with its earlier totals. left_out: excluded by the configuration."},
+     "Online CPUs by state.",
+     "late: the CPU did not answer in time, and the last poll was published with its earlier "
+     "totals. left_out: excluded by the configuration."},
     {"perf_event_exporter_cpu_late_polls_total", FamilyType::kCounter, "`cpu`",
-     "Polls that were published with earlier totals of this CPU because it did not answer "
-     "in time. Published only for CPUs that were late at least once."},
+     "Polls that were published with earlier totals of this CPU because it did not answer in time.",
+     "Published only for CPUs that were late at least once."},
     {"perf_event_exporter_pinned_groups_off_pmu", FamilyType::kGauge, "",
      "Pinned groups that were not on the PMU at the last poll."},
     {"perf_event_exporter_auxiliary_errors_total", FamilyType::kCounter,
      "`auxiliary`: clock, reference; `reason`: anomaly, mistimed, pinned, read, standstill",
-     "Errors of the exporter's auxiliary counters (the clock of a target, the activity reference). "
+     "Errors of the exporter's auxiliary counters (the clock of a target, the activity reference).",
      "anomaly: a kernel total decreased. mistimed: the kernel accounted the running time wrongly. "
      "pinned: the counter was not on the PMU. read: the read failed. standstill: the counter was "
      "reopened because it did not count."},
@@ -65,22 +64,23 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Number of (cgroup, CPU) pairs whose groups the exporter rotates itself because kernel "
      "multiplexing starved one."},
     {"perf_event_exporter_cgroups", FamilyType::kGauge,
-     "`state`: counted, idle, waiting, lingering, left_out, unreadable",
-     "Cgroups by state. idle: without CPU time for so long that its counters are closed until it "
-     "runs again. waiting: to be opened. lingering: removed, with series still served. "
-     "left_out: excluded by a limit. unreadable: the directory cannot be read."},
+     "`state`: counted, idle, waiting, lingering, left_out, unreadable", "Cgroups by state.",
+     "idle: without CPU time for so long that its counters are closed until it runs again. "
+     "waiting: to be opened. lingering: removed, with series still served. left_out: excluded by a "
+     "limit. unreadable: the directory cannot be read."},
     {"perf_event_exporter_cgroups_left_out_total", FamilyType::kCounter,
      "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",
-     "Matching cgroups that were left out, by the limit that excluded them. fair_share: the cgroup "
-     "was counted until a cgroup of a directory with less than its fair share replaced it."},
+     "Matching cgroups that were left out, by the limit that excluded them.",
+     "fair_share: the cgroup was counted until a cgroup of a directory with less than its fair "
+     "share replaced it."},
     {"perf_event_exporter_cgroup_directories", FamilyType::kGauge,
      "`state`: followed, unwatched, beyond_limit, path_too_long",
-     "Directories of the cgroup tree by state. followed: changes are detected at once. unwatched: "
-     "changes are detected within a minute. beyond_limit, path_too_long: neither the directory nor "
-     "anything below it is read."},
+     "Directories of the cgroup tree by state.",
+     "followed: changes are detected at once. unwatched: changes are detected within a minute. "
+     "beyond_limit, path_too_long: neither the directory nor anything below it is read."},
     {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
-     "Configured time for which the series of a removed cgroup are served (cgroups.linger). Absent "
-     "if cgroups have no series."},
+     "Configured time for which the series of a removed cgroup are served (cgroups.linger).",
+     "Absent if cgroups have no series."},
     {"perf_event_exporter_cgroups_started_total", FamilyType::kCounter, "",
      "Cgroups that the exporter began to count: each makes new series, unless it shares them "
      "(cgroups.series), or a cgroup of the same path ended within the linger time."},
@@ -93,32 +93,33 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_sum_zero_seconds", FamilyType::kGauge, "`sum`",
      "Configured time for which a new sum over cgroups is served as 0 (zero_for)."},
     {"perf_event_exporter_cgroup_source_cpus", FamilyType::kGauge, "`source`: records, descriptors",
-     "CPUs by how cgroups are counted there. records: by records of switches between cgroups. "
-     "descriptors: by file descriptors of each cgroup, if any are counted."},
+     "CPUs by how cgroups are counted there.",
+     "records: by records of switches between cgroups. descriptors: by file descriptors of each "
+     "cgroup, if any are counted."},
     {"perf_event_exporter_switch_records_total", FamilyType::kCounter,
-     "`outcome`: read, lost, skipped",
-     "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
-     "write the record. Events in such a gap are counted for no cgroup. For each cgroup of that "
-     "CPU the gap is enabled and unmeasured time."},
+     "`outcome`: read, lost, skipped", "Records of switches between cgroups.",
+     "lost: the buffer was full. skipped: the kernel did not write the record. Events in such a "
+     "gap are counted for no cgroup. For each cgroup of that CPU the gap is enabled and unmeasured "
+     "time."},
     {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
      "`result`: equal, different, inconclusive",
+     "Comparisons of counts by switch records with counts by file descriptors.",
      "Once a minute, a busy cgroup on each CPU is also counted by file descriptors, and the "
-     "results "
-     "are compared. After five results in a row that are different, the CPU counts cgroups by "
-     "descriptors."},
+     "results are compared. After five results in a row that are different, the CPU counts cgroups "
+     "by descriptors."},
     {"perf_event_exporter_uncounted_cpu_seconds_total", FamilyType::kCounter, "",
-     "CPU time in no counted cgroup: that of the root cgroup, less that of the counted ones. "
+     "CPU time in no counted cgroup: that of the root cgroup, less that of the counted ones.",
      "Includes kernel threads, interrupts and cgroups that no pattern selects. Absent if cgroups "
      "are not counted, or the kernel does not report their CPU time."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
-     "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
-     "for a minute."},
+     "Cgroups that ran, and whose path is not known yet, summed over CPUs.",
+     "Their counts are kept for a minute."},
     {"perf_event_exporter_unnamed_cgroups_cpu_seconds_total", FamilyType::kCounter, "",
      "CPU time of cgroups whose path was not found within a minute: what they did is counted for "
      "no cgroup."},
     {"perf_event_exporter_cpu_wait_seconds_total", FamilyType::kCounter, "",
      "Time for which the counting threads were ready to run and waited for a CPU, summed over "
-     "CPUs. "
+     "CPUs.",
      "While a thread waits, its buffer of switch records can overflow. Absent if the kernel does "
      "not report it."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",
@@ -132,45 +133,44 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Responses that the server began to send, by status code."},
     {"perf_event_exporter_scrape_interval_seconds", FamilyType::kGauge, "",
      "Longest interval at which a client scrapes regularly: four scrapes at nearly equal "
-     "intervals, "
-     "of the same path and query, from the same address. Absent if there is no such client."},
+     "intervals, of the same path and query, from the same address.",
+     "Absent if there is no such client."},
     {"perf_event_exporter_http_errors_total", FamilyType::kCounter, "`reason`",
      "Connections and requests that the server refused or closed, by reason."},
     {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",
      "Log messages that were dropped because stderr or the journal did not accept them in time, or "
      "because writing failed."},
     {"perf_event_exporter_web_config_last_reload_successful", FamilyType::kGauge, "",
-     "Whether the last load of the web configuration and of the files it names succeeded. 0: an "
-     "earlier version of these files is in force."},
+     "Whether the last load of the web configuration and of the files it names succeeded.",
+     "0: an earlier version of these files is in force."},
     {"perf_event_exporter_web_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the web configuration in force was loaded."},
     {"perf_event_exporter_web_config_downgrades_total", FamilyType::kCounter,
      "`protection`; `outcome`: adopted, refused",
-     "Changes of the web configuration that lower a protection, by protection and outcome. A "
-     "change that removes TLS, client verification or all users is refused unless the file allows "
-     "it."},
+     "Changes of the web configuration that lower a protection, by protection and outcome.",
+     "A change that removes TLS, client verification or all users is refused unless the file "
+     "allows it."},
     {"perf_event_exporter_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the configuration succeeded."},
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the configuration in force was loaded."},
     {"perf_event_exporter_paused", FamilyType::kGauge, "",
      "1 while groups of hardware events are paused, so that other programs have the counters of "
-     "the "
-     "PMU. For the first 60 s their counts are estimated from recent rates (imputed). After that, "
-     "the time is unmeasured."},
+     "the PMU.",
+     "For the first 60 s their counts are estimated from recent rates (imputed). After that, the "
+     "time is unmeasured."},
     {"perf_event_exporter_group_duty_cycle_ratio", FamilyType::kGauge, "`group`",
-     "Part of the time for which a group counts, as configured (duty_cycle). Only for groups that "
-     "do "
-     "not count all the time."},
+     "Part of the time for which a group counts, as configured (duty_cycle).",
+     "Only for groups that do not count all the time."},
     {"perf_event_exporter_pmu_counters_free", FamilyType::kGauge, "`kind`: general, fixed; `pmu`",
-     "Free counters of each core PMU, as found on one CPU when the exporter started. general: for "
-     "any event. fixed: in addition, each for one event only. The NMI watchdog and pinned events "
-     "of "
-     "other programs hold counters."},
+     "Free counters of each core PMU, as found on one CPU when the exporter started.",
+     "general: for any event. fixed: in addition, each for one event only. The NMI watchdog and "
+     "pinned events of other programs hold counters."},
     {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
      "`outcome`: kept, opened, closed",
      "Groups of events at reloads of the configuration, by outcome: kept with their counters and "
-     "totals, opened, and closed. A group that has changed is closed and opened."},
+     "totals, opened, and closed.",
+     "A group that has changed is closed and opened."},
 };
 
 /// The standard metrics of a process.

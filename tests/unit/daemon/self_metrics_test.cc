@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,15 @@ TEST(SelfMetricsTest, AreThoseOfTheTables) {
   std::size_t published = 0;
   for (std::size_t at = 0; (at = text.find("# TYPE ", at)) != text.npos; ++at) ++published;
   EXPECT_EQ(published, families.size());
+}
+
+TEST(SelfMetricsTest, HaveAHelpOfOneSentence) {
+  std::istringstream text{everything()};
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with("# HELP perf_")) continue;
+    EXPECT_EQ(line.find(". "), line.npos) << line;
+    EXPECT_TRUE(line.ends_with('.')) << line;
+  }
 }
 
 TEST(SelfMetricsTest, HaveTheLabelsThatTheTableHas) {

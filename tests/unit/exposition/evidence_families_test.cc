@@ -82,12 +82,11 @@ TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsGiven) {
   EXPECT_EQ(
       written(snapshot),
       "# HELP perf_group_enabled_seconds_total Time for which a group of events was "
-      "enabled. For a cgroup, this is the time in which its tasks ran.\n"
+      "enabled.\n"
       "# TYPE perf_group_enabled_seconds_total counter\n"
       "perf_group_enabled_seconds_total{group=\"core\",cpu=\"2\"} 4\n"
       "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-      "PMU. Counts for the rest of the enabled time are estimated, or missing "
-      "(perf_group_unmeasured_seconds_total).\n"
+      "PMU.\n"
       "# TYPE perf_group_running_seconds_total counter\n"
       "perf_group_running_seconds_total{group=\"core\",cpu=\"2\"} 2.5\n"
       "# HELP perf_group_imputed_seconds_total Enabled time of polls in which a group was "
@@ -109,7 +108,7 @@ TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsGiven) {
       "# TYPE perf_group_reference_sampled_total counter\n"
       "perf_group_reference_sampled_total{group=\"core\",cpu=\"2\"} 15\n"
       "# HELP perf_cpu_cycles_observed_total The part of perf_cpu_cycles_total that was "
-      "counted. The rest is extrapolated.\n"
+      "counted; the rest is extrapolated.\n"
       "# TYPE perf_cpu_cycles_observed_total counter\n"
       "perf_cpu_cycles_observed_total{cpu=\"2\"} 7\n"
       "# HELP perf_cpu_cycles_variance_total Sum of the squared standard errors of the "

@@ -75,18 +75,18 @@ TEST(FamiliesTest, SayWhatARowIs) {
     bool per_cpu = false;
   };
   const Row rows[] = {
-      {Scope::kCgroup, Aggregation::kCpu, " Event cycles, by cgroup with its children, and CPU.",
+      {Scope::kCgroup, Aggregation::kCpu, " (event cycles, by cgroup with its children, and CPU).",
        true},
-      {Scope::kCpu, Aggregation::kCpu, " Event cycles, by CPU."},
-      {Scope::kCpu, Aggregation::kCore, " Event cycles, by core."},
-      {Scope::kCpu, Aggregation::kDie, " Event cycles, by die."},
-      {Scope::kCpu, Aggregation::kPackage, " Event cycles, by package."},
-      {Scope::kCpu, Aggregation::kNumaNode, " Event cycles, by NUMA node."},
-      {Scope::kCpu, Aggregation::kHost, " Event cycles, over the whole host."},
+      {Scope::kCpu, Aggregation::kCpu, " (event cycles, by CPU)."},
+      {Scope::kCpu, Aggregation::kCore, " (event cycles, by core)."},
+      {Scope::kCpu, Aggregation::kDie, " (event cycles, by die)."},
+      {Scope::kCpu, Aggregation::kPackage, " (event cycles, by package)."},
+      {Scope::kCpu, Aggregation::kNumaNode, " (event cycles, by NUMA node)."},
+      {Scope::kCpu, Aggregation::kHost, " (event cycles, over the whole host)."},
       {Scope::kCgroup, Aggregation::kCpu,
-       " Event cycles, by cgroup with its children, over all CPUs."},
+       " (event cycles, by cgroup with its children, over all CPUs)."},
       {Scope::kCgroup, Aggregation::kPackage,
-       " Event cycles, by cgroup with its children, over all CPUs."},
+       " (event cycles, by cgroup with its children, over all CPUs)."},
   };
 
   for (const Row& row : rows) {
@@ -104,7 +104,7 @@ TEST(FamiliesTest, SayThatTheirRowsDifferWhereTheyDo) {
                         {.name = "b", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
 
   EXPECT_THAT(families_of(Scope::kCpu, {plan, {}}).front().help,
-              EndsWith(" Event cycles, by different parts of the machine."));
+              EndsWith(" (event cycles, by different parts of the machine)."));
 }
 
 TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
@@ -116,7 +116,7 @@ TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
   }
 
   EXPECT_EQ(families_of(Scope::kCpu, {plan, {}}).front().help,
-            "A sentence. Events power/energy-pkg/, power/energy-ram/, by CPU.");
+            "A sentence (events power/energy-pkg/, power/energy-ram/, by CPU).");
 }
 
 TEST(MetricNamesTest, PutsThePartsOfACountBeforeItsUnit) {

@@ -56,31 +56,30 @@ TEST(RendererTest, WritesEveryFamilyOnceWithAllItsRows) {
                    {0, 3}, {10, 11, 1'500'000'000, 20, 21, 2'000'000'000});
 
   EXPECT_EQ(written(snapshot),
-            "# HELP perf_cpu_cycles_total Core clock cycles while not halted. Event cycles, by "
-            "CPU.\n"
+            "# HELP perf_cpu_cycles_total Core clock cycles while not halted (event cycles, by "
+            "CPU).\n"
             "# TYPE perf_cpu_cycles_total counter\n"
             "perf_cpu_cycles_total{cpu=\"0\"} 10\n"
             "perf_cpu_cycles_total{cpu=\"3\"} 20\n"
-            "# HELP perf_cpu_instructions_user_total Instructions retired, in user mode. Event "
-            "instructions:u, by CPU.\n"
+            "# HELP perf_cpu_instructions_user_total Instructions retired, in user mode (event "
+            "instructions:u, by CPU).\n"
             "# TYPE perf_cpu_instructions_user_total counter\n"
             "perf_cpu_instructions_user_total{cpu=\"0\"} 11\n"
             "perf_cpu_instructions_user_total{cpu=\"3\"} 21\n"
             "# HELP perf_cpu_task_clock_seconds_total Elapsed time, including the time that the "
-            "CPU is idle. Event task-clock, by CPU.\n"
+            "CPU is idle (event task-clock, by CPU).\n"
             "# TYPE perf_cpu_task_clock_seconds_total counter\n"
             "perf_cpu_task_clock_seconds_total{cpu=\"0\"} 1.5\n"
             "perf_cpu_task_clock_seconds_total{cpu=\"3\"} 2\n"
             "# HELP perf_group_enabled_seconds_total Time for which a group of events was "
-            "enabled. For a cgroup, this is the time in which its tasks ran.\n"
+            "enabled.\n"
             "# TYPE perf_group_enabled_seconds_total counter\n"
             "perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"3\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. Counts for the rest of the enabled time are estimated, or missing "
-            "(perf_group_unmeasured_seconds_total).\n"
+            "PMU.\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
@@ -485,7 +484,7 @@ TEST(RendererTest, NamesTheHostByNothing) {
       scope_plan({{.name = "core", .events = {"cycles"}, .aggregation = Aggregation::kHost}}), {{}},
       {7}));
 
-  EXPECT_THAT(text, HasSubstr("Event cycles, over the whole host.\n"));
+  EXPECT_THAT(text, HasSubstr("(event cycles, over the whole host).\n"));
   EXPECT_THAT(text, HasSubstr("\nperf_cpu_cycles_total 7\n"));
   EXPECT_THAT(text, HasSubstr("\nperf_group_enabled_seconds_total{group=\"core\"} 1\n"));
 }
@@ -505,19 +504,18 @@ collect::Snapshot hybrid_snapshot(Aggregation aggregation) {
 
 TEST(RendererTest, WritesAFamilyOfSeveralColumnsOnce) {
   EXPECT_EQ(written(hybrid_snapshot(Aggregation::kCpu)),
-            "# HELP perf_cpu_cycles_total Core clock cycles while not halted. Event cycles, by "
-            "CPU.\n"
+            "# HELP perf_cpu_cycles_total Core clock cycles while not halted (event cycles, by "
+            "CPU).\n"
             "# TYPE perf_cpu_cycles_total counter\n"
             "perf_cpu_cycles_total{cpu=\"0\",pmu=\"big\"} 7\n"
             "perf_cpu_cycles_total{cpu=\"1\",pmu=\"little\"} 8\n"
             "# HELP perf_group_enabled_seconds_total Time for which a group of events was "
-            "enabled. For a cgroup, this is the time in which its tasks ran.\n"
+            "enabled.\n"
             "# TYPE perf_group_enabled_seconds_total counter\n"
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. Counts for the rest of the enabled time are estimated, or missing "
-            "(perf_group_unmeasured_seconds_total).\n"
+            "PMU.\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n");
@@ -611,22 +609,19 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
   EXPECT_EQ(text,
             "# TYPE perf_cgroup_task_clock_seconds counter\n"
             "# UNIT perf_cgroup_task_clock_seconds seconds\n"
-            "# HELP perf_cgroup_task_clock_seconds CPU time used by the tasks. Event task-clock, "
-            "by cgroup with its children, over all CPUs.\n"
+            "# HELP perf_cgroup_task_clock_seconds CPU time used by the tasks (event task-clock, "
+            "by cgroup with its children, over all CPUs).\n"
             "perf_cgroup_task_clock_seconds_total{cgroup=\"/a\"} 1.5\n"
             "# TYPE perf_cgroup info\n"
-            "# HELP perf_cgroup Always 1. The labels describe the cgroup.\n"
+            "# HELP perf_cgroup Constant 1, with labels that describe the cgroup.\n"
             "perf_cgroup_info{cgroup=\"/a\"} 1\n"
             "# TYPE perf_group_enabled_seconds counter\n"
             "# UNIT perf_group_enabled_seconds seconds\n"
-            "# HELP perf_group_enabled_seconds Time for which a group of events was enabled. For "
-            "a cgroup, this is the time in which its tasks ran.\n"
+            "# HELP perf_group_enabled_seconds Time for which a group of events was enabled.\n"
             "perf_group_enabled_seconds_total{group=\"soft\",cgroup=\"/a\"} 1\n"
             "# TYPE perf_group_running_seconds counter\n"
             "# UNIT perf_group_running_seconds seconds\n"
-            "# HELP perf_group_running_seconds Time for which a group of events was on the PMU. "
-            "Counts for the rest of the enabled time are estimated, or missing "
-            "(perf_group_unmeasured_seconds_total).\n"
+            "# HELP perf_group_running_seconds Time for which a group of events was on the PMU.\n"
             "perf_group_running_seconds_total{group=\"soft\",cgroup=\"/a\"} 1\n"
             "# EOF\n");
 }
@@ -670,9 +665,9 @@ TEST(RendererTest, EscapesWhatWouldEndAHelpText) {
   plan.columns.front().event.help = "One\nof \"C:\\n\".";
   const collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1});
 
-  EXPECT_THAT(written(snapshot), HasSubstr("_total One\\nof \"C:\\\\n\". Event cycles, "));
+  EXPECT_THAT(written(snapshot), HasSubstr("_total One\\nof \"C:\\\\n\" (event cycles, "));
   EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, false}),
-              HasSubstr("cycles One\\nof \\\"C:\\\\n\\\". Event cycles, "));
+              HasSubstr("cycles One\\nof \\\"C:\\\\n\\\" (event cycles, "));
 }
 
 TEST(RendererTest, WritesTheSeriesOfChosenGroupsAlone) {
