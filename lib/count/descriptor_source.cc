@@ -9,6 +9,14 @@
 
 namespace pex::collect {
 
+void StuckClocks::set(std::size_t target, bool is_stuck) {
+  if (target >= targets_.rows()) {
+    if (!is_stuck) return;
+    targets_.resize(target + 1);
+  }
+  is_stuck ? targets_.add(target) : targets_.remove(target);
+}
+
 Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
     std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
@@ -19,6 +27,7 @@ Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
   }
   const perf::Place place =
       cgroup ? perf::Place{cpu_, cgroup->directory.get(), cgroup->path} : perf::Place{cpu_, -1, {}};
+  const std::chrono::nanoseconds before = kernel_->now();
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(*kernel_, events, place, group.mode);
   if (!opened) return std::move(opened.error());
@@ -26,9 +35,10 @@ Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
     counters_.resize(target + 1);
     last_.resize((target + 1) * words_);
   }
+  always_count_ = cgroup && !group.shares_pmu;
+  if (always_count_) clocks_->set(target, has_stuck_clock(*opened, before));
   counters_[target] = std::move(*opened);
   std::fill_n(last_.data() + target * words_, words_, 0);
-  always_count_ = cgroup && !group.shares_pmu;
   return Opened{.events = events.size()};
 }
 
@@ -68,13 +78,26 @@ Result<GroupCounters::State> DescriptorGroup::read_off_pmu(std::size_t target,
 
 GroupCounters::State DescriptorGroup::advance(std::size_t target, perf::GroupInterval& since) {
   if (reading_.state == perf::GroupReading::State::kOffPmu) return State::kOffPmu;
-  // Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
-  // some microseconds of each wake-up as enabled and not running to those that are switched first.
-  // One that has never run is different: it was never started, and there is no value.
-  const bool has_run = reading_.time_running.count() > 0;
-  if (has_run && always_count_) reading_.time_running = reading_.time_enabled;
-  perf::advance(std::span(last_).subspan(target * words_, words_), reading_, since);
+  const std::span last = std::span(last_).subspan(target * words_, words_);
+  const bool had_run = last[1] > 0;
+  perf::advance(last, reading_, since);
+  if (clocks_->has(target) && !had_run) {
+    since.enabled = since.running;
+  } else if (always_count_ && reading_.time_running.count() > 0) {
+    // Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
+    // some microseconds of each wake-up as enabled and not running to those that are switched
+    // first. One that has never run is different: it was never started, and there is no value.
+    since.running = since.enabled;
+  }
+  if (always_count_ && had_run) clocks_->set(target, false);
   return State::kCounting;
+}
+
+/// It was enabled for longer than it has been open.
+bool DescriptorGroup::has_stuck_clock(const perf::CounterGroup& opened,
+                                      std::chrono::nanoseconds before) {
+  return opened.read(*kernel_, reading_) && reading_.time_running.count() == 0 &&
+         reading_.time_enabled > kernel_->now() - before;
 }
 
 Result<> DescriptorGroup::set_enabled(std::size_t target, bool enabled) {

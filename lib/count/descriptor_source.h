@@ -10,6 +10,7 @@
 
 #include "count/counter_source.h"
 #include "count/cpu_offline.h"
+#include "count/row_set.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 #include "targets/poll_report.h"
@@ -59,12 +60,29 @@ class CountedKernel final : public perf::PerfKernel {
   std::atomic<std::uint64_t> answers_ = 0;
 };
 
+/// Cgroups whose clock on a CPU goes on while none of their tasks runs there: enabled time grows,
+/// and running time does not. From Linux 5.17 on, the kernel leaves the clock of a cgroup like this
+/// if the last event of any cgroup on a CPU is closed while a task of the cgroup runs there, until
+/// the next one does (perf_cgroup_event_disable() and perf_cgroup_event_time_now() in
+/// kernel/events/core.c).
+class StuckClocks {
+ public:
+  void set(std::size_t target, bool is_stuck);
+  bool has(std::size_t target) const { return target < targets_.rows() && targets_.has(target); }
+
+ private:
+  RowSet targets_;
+};
+
 /// One file descriptor of perf_event_open(2) for each event and target.
 class DescriptorGroup final : public GroupCounters {
  public:
-  /// `kernel` outlives it. It opens at most so many events.
-  DescriptorGroup(perf::PerfKernel& kernel, int cpu, std::size_t events)
-      : kernel_(&kernel), cpu_(cpu), words_(perf::words_of_last_reading(events)) {}
+  /// `kernel` and `clocks`, of all groups of the CPU, outlive it. It opens at most so many events.
+  DescriptorGroup(perf::PerfKernel& kernel, int cpu, std::size_t events, StuckClocks& clocks)
+      : kernel_(&kernel),
+        cpu_(cpu),
+        words_(perf::words_of_last_reading(events)),
+        clocks_(&clocks) {}
 
   Result<Opened, perf::OpenFailure> open(
       std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
@@ -78,10 +96,12 @@ class DescriptorGroup final : public GroupCounters {
  private:
   void prefetch_after(std::size_t target) const;
   State advance(std::size_t target, perf::GroupInterval& since);
+  bool has_stuck_clock(const perf::CounterGroup& opened, std::chrono::nanoseconds before);
 
   perf::PerfKernel* kernel_;
   int cpu_;
   std::size_t words_;
+  StuckClocks* clocks_;
   bool always_count_ = false;  ///< events in cgroups that never lose the PMU
   std::vector<std::optional<perf::CounterGroup>> counters_;  ///< by target
   std::vector<std::uint64_t> last_;                          ///< readings, [target * words_ + word]
@@ -96,7 +116,7 @@ class DescriptorSource final : public CounterSource {
       : kernel_(kernel), cpu_(cpu), offline_(kernel_, cpu) {}
 
   std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override {
-    return std::make_unique<DescriptorGroup>(kernel_, cpu_, group.events.size());
+    return std::make_unique<DescriptorGroup>(kernel_, cpu_, group.events.size(), clocks_);
   }
   void report(PollReport& report, PollFeedback&) override { ++report.now.cpus_by_descriptors; }
 
@@ -112,6 +132,7 @@ class DescriptorSource final : public CounterSource {
  private:
   CountedKernel kernel_;
   int cpu_;
+  StuckClocks clocks_;
   CpuOfflineDetector offline_;
 };
 

@@ -105,7 +105,7 @@ void RecordCheck::begin(SwitchRecording& recording, std::size_t slot) {
   const std::shared_ptr<const cgroup::Cgroup>& cgroup = recording.sums().cgroup_of(slot);
   const GroupPlan* const base = recording.base_plan();
   const GroupPlan& group = base == nullptr ? time_only_ : *base;
-  auto counters = std::make_unique<DescriptorGroup>(*kernel_, cpu_, group.events.size());
+  auto counters = std::make_unique<DescriptorGroup>(*kernel_, cpu_, group.events.size(), clocks_);
   if (!counters->open(0, group, group.events, cgroup)) return inconclusive();
   counting_ = Counting{};  // not emplace(): clang++ 14 takes it for not constructible
   counting_->slot = slot;

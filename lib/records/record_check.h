@@ -104,6 +104,7 @@ class RecordCheck {
   const GroupPlan time_only_;           ///< for a recording whose base has no events
   std::optional<std::size_t> busiest_;  ///< slot
   std::chrono::nanoseconds busiest_time_{};
+  StuckClocks clocks_;
   std::optional<Counting> counting_;
   perf::GroupInterval interval_;  ///< the last one read
   std::chrono::nanoseconds due_at_;

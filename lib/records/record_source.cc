@@ -31,7 +31,7 @@ class RecordSource::Group final : public GroupCounters {
  public:
   Group(RecordSource& source, const GroupPlan& plan)
       : source_(source),
-        descriptors_(source.kernel_, source.cpu_, plan.events.size()),
+        descriptors_(source.kernel_, source.cpu_, plan.events.size(), source.clocks_),
         last_(perf::words_of_last_reading(plan.events.size())) {}
   ~Group() override {
     const RowSet open = recorded_;

@@ -128,6 +128,7 @@ class RecordSource final : public CounterSource {
   const RecordOptions options_;
   const std::shared_ptr<RecordedCpus> by_records_;
 
+  StuckClocks clocks_;
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
   RecordCheck check_;

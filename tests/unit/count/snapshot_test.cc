@@ -173,6 +173,40 @@ TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnF
   EXPECT_TRUE(again.cgroup[0].is_estimated) << "its evidence is published";
 }
 
+/// As seen on Linux 6.18: the clock of the cgroup goes on, since before the groups were opened.
+TEST_F(SnapshotTest, TheTimeOfACgroupWhoseClockIsStuckBeginsWhenItRuns) {
+  plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}, {"core", {"cycles"}}});
+  plan_->cgroup.groups[1].shares_pmu = true;
+  make_cgroup("/a");
+  set_cpus({{0}, {}, {}});
+  const auto poll_after = [&](std::chrono::milliseconds enabled, std::chrono::milliseconds ran,
+                              std::chrono::milliseconds on_pmu, std::uint64_t count) {
+    using Kind = test::ScriptedKernel::Answer::Kind;
+    kernel_.answer("cpu0 /a context-switches", {Kind::kCounts, enabled, ran, {count}});
+    kernel_.answer("cpu0 /a cycles", {Kind::kCounts, enabled, on_pmu, {count}});
+    return poll();
+  };
+
+  for (const auto enabled : {300ms, 1300ms}) {
+    const Snapshot idle = poll_after(enabled, 0ms, 0ms, 0);
+    for (std::size_t group = 0; group < 2; ++group) {
+      EXPECT_EQ(published(plan_->cgroup.columns[group], idle.cgroup, 0), 0U);
+      EXPECT_EQ(idle.cgroup[group].rows[0].times.enabled, 0ns);
+      EXPECT_EQ(idle.cgroup[group].rows[0].times.unmeasured, 0ns);
+    }
+  }
+  const Snapshot first = poll_after(1430ms, 130ms, 130ms, 9);
+  const Snapshot second = poll_after(1530ms, 230ms, 180ms, 11);
+
+  for (std::size_t group = 0; group < 2; ++group) {
+    EXPECT_EQ(published(plan_->cgroup.columns[group], first.cgroup, 0), 9U);
+    EXPECT_EQ(first.cgroup[group].rows[0].times.enabled, 130ms);
+    EXPECT_EQ(second.cgroup[group].rows[0].times.enabled, 230ms);
+  }
+  EXPECT_EQ(second.cgroup[0].rows[0].times.running, 230ms);
+  EXPECT_EQ(second.cgroup[1].rows[0].times.running, 180ms);
+}
+
 /// As after a reload that adds the group.
 TEST_F(SnapshotOfACgroupTest, OfAGroupThatWasNeverOpenedAsTheCgroupIsIdleCountsFrom0) {
   cgroups_[0].is_idle = true;
@@ -193,6 +227,7 @@ TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
 TEST_F(SnapshotOfACgroupTest, IsAnExactZeroWhenItNeverRan) { EXPECT_EQ(published_switches(), 0U); }
 
 TEST_F(SnapshotOfACgroupTest, HasNoValueWhenItWantedThePmuAndNeverHadIt) {
+  plan_->cgroup.groups[0].shares_pmu = true;
   kernel_.answer("cpu1 /a context-switches", starved());
 
   EXPECT_EQ(published_switches(), std::nullopt);
