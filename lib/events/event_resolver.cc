@@ -1,5 +1,7 @@
 #include "events/event_resolver.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "events/kinds.h"
 
@@ -30,6 +32,13 @@ Unresolved invalid(TextOffset at, std::string what, Remedy remedy) {
 
 Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy) {
   return {false, at, Error{code, std::move(what), std::move(remedy)}};
+}
+
+bool is_misspelled(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kMaxChanges = 2;
+  return std::any_of(known.begin(), known.end(), [&](const std::string& other) {
+    return edit_distance(word, other, kMaxChanges + 1) <= kMaxChanges;
+  });
 }
 
 Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known,

@@ -1,10 +1,14 @@
+#include <fnmatch.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/lookup.h"
 #include "base/text.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
@@ -22,8 +26,39 @@ namespace {
 constexpr const char* kWriteBehindColon =
     "write a modifier, as in 'cycles:u', or a tracepoint, as in 'sched:sched_switch'";
 
-/// A name that differs from a known one in so many letters is not taken for that of another CPU.
-constexpr std::size_t kMaxMisspelled = 2;
+/// What core PMUs of some machines have in sysfs, as patterns (fnmatch):
+/// arch/x86/events/intel/core.c and drivers/perf/arm_pmuv3.c, where only the names of Arm have a
+/// '_'.
+constexpr const char* kOfSomeCorePmus[] = {"*_*",           "el-*",       "mem-loads",
+                                           "mem-loads-aux", "mem-stores", "slots",
+                                           "stall",         "topdown-*",  "tx-*"};
+/// Those that would pass for misspelled generic names.
+constexpr std::string_view kLikeGenericNames[] = {"bus_cycles", "cpu_cycles", "cycles-ct",
+                                                  "cycles-t"};
+
+/// What perf stat measures itself (tools/perf/util/tool_pmu.c).
+struct ToolEvent {
+  std::string_view name;
+  const char* remedy;
+};
+constexpr const char* kCountTaskClock =
+    "count 'task-clock', the CPU time in all modes; cgroups have that of each mode in cpu.stat";
+constexpr const char* kSeeMachine = "remove it: it describes the machine, and counts nothing";
+constexpr ToolEvent kToolEvents[] = {
+    {"duration_time", "remove it: rate() divides by the time between two scrapes"},
+    {"user_time", kCountTaskClock},
+    {"system_time", kCountTaskClock},
+    {"num_cpus", "use the metric perf_event_exporter_cpus"},
+    {"num_cpus_online", "use the metric perf_event_exporter_cpus"},
+    {"system_tsc_freq", "count 'msr/tsc/': its rate is the frequency of the TSC"},
+    {"core_wide", kSeeMachine},
+    {"has_pmem", kSeeMachine},
+    {"num_cores", kSeeMachine},
+    {"num_dies", kSeeMachine},
+    {"num_packages", kSeeMachine},
+    {"smt_on", kSeeMachine},
+    {"target_cpu", kSeeMachine},
+};
 
 bool recognizes(std::string_view, std::string_view) { return true; }
 
@@ -73,34 +108,53 @@ std::vector<Resolution> resolve_software(const GenericEvent& event) {
   return resolved;
 }
 
-std::vector<std::string> names_without_pmu(const PmuCatalogue& pmus) {
+/// Of the tables: the same on every machine.
+std::vector<std::string> generic_names() {
   std::vector<std::string> names;
   for (const GenericEvent& event : generic_events()) {
     names.emplace_back(event.name);
     if (!event.alias.empty()) names.emplace_back(event.alias);
   }
   for (const CacheEvent& event : cache_events()) names.push_back(event.name);
-  for (const Pmu* pmu : pmus.core_pmus()) {
-    for (const auto& [name, event] : pmu->events) names.push_back(name);
-  }
   return names;
 }
 
-/// Core PMUs of other machines have other events, so a name that is like none may be theirs.
+/// Decided by the name alone, so that no machine finds an error where another finds an event.
+bool is_of_some_core_pmu(const std::string& name) {
+  const auto matches = [&](const char* pattern) {
+    return ::fnmatch(pattern, name.c_str(), 0) == 0;
+  };
+  return std::find(std::begin(kLikeGenericNames), std::end(kLikeGenericNames), name) !=
+             std::end(kLikeGenericNames) ||
+         (std::any_of(std::begin(kOfSomeCorePmus), std::end(kOfSomeCorePmus), matches) &&
+          !is_misspelled(name, generic_names()));
+}
+
 Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset at) {
-  Remedy remedy =
-      "see " + ProgramTerm::kEventList + "; an event of one PMU is written pmu/" + name + "/";
+  if (const ToolEvent* tool = lookup(kToolEvents, &ToolEvent::name, name)) {
+    return invalid(at, "'" + name + "' is measured by perf itself, and is no event of the kernel",
+                   tool->remedy);
+  }
+  const bool is_of_others = is_of_some_core_pmu(name);
+  Remedy remedy = is_of_others ? Remedy(kOfOtherCpus)
+                               : "see " + ProgramTerm::kEventList +
+                                     "; an event of one PMU is written pmu/" + name + "/";
   for (const Pmu& pmu : pmus.pmus()) {
     if (!pmu.events.contains(name)) continue;
     remedy = "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'";
     break;
   }
-  const std::vector<std::string> known = names_without_pmu(pmus);
+  if (is_of_others) {
+    return unavailable(at, ENOENT, "no core PMU of this machine has an event '" + name + "'",
+                       remedy);
+  }
+  std::vector<std::string> known = generic_names();
+  for (const Pmu* pmu : pmus.core_pmus()) {
+    for (const auto& [event, terms] : pmu->events) known.push_back(event);
+  }
   Unresolved unresolved =
       invalid(at, "there is no event '" + name + "'", did_you_mean(name, known, remedy));
-  unresolved.is_right_elsewhere = std::none_of(known.begin(), known.end(), [&](const auto& other) {
-    return edit_distance(name, other, kMaxMisspelled + 1) <= kMaxMisspelled;
-  });
+  unresolved.is_right_elsewhere = !is_misspelled(name, known);
   return unresolved;
 }
 

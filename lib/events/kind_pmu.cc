@@ -149,37 +149,22 @@ std::set<std::string> names_of_hardware(const PmuCatalogue& pmus) {
   return names;
 }
 
-/// Kernel modules that a distribution may not load by itself (arch/x86/events, drivers/perf).
-struct ModuleOfPmu {
-  std::string_view pmu;  ///< how its name begins, without "uncore_"
-  std::string_view module;
-};
-constexpr ModuleOfPmu kModules[] = {
-    {"power", "rapl"},          {"cstate_", "intel_cstate"},      {"imc", "intel_uncore"},
-    {"cha", "intel_uncore"},    {"cbox", "intel_uncore"},         {"amd_l3", "amd_uncore"},
-    {"amd_df", "amd_uncore"},   {"amd_umc", "amd_uncore"},        {"arm_cmn", "arm-cmn"},
-    {"arm_dsu", "arm_dsu_pmu"}, {"arm_smmuv3", "arm_smmuv3_pmu"}, {"arm_spe", "arm_spe_pmu"},
-};
-
-std::string load_driver(std::string_view pmu) {
-  if (pmu.starts_with("uncore_")) pmu.remove_prefix(std::string_view("uncore_").size());
-  const auto* known = lookup(
-      kModules, [pmu](const ModuleOfPmu& entry) { return pmu.starts_with(entry.pmu); }, true);
-  const std::string how =
-      known == nullptr ? "load its driver" : "modprobe " + std::string(known->module);
-  return how + ", if the hardware has it and this is not a virtual machine";
-}
-
 Unresolved no_such_pmu(const PmuCatalogue& pmus, const std::string& pattern, TextOffset at) {
+  const std::string what = "this machine has no PMU '" + pattern + "'";
   const std::set<std::string> names = names_of_hardware(pmus);
-  std::string all =
-      pmus.pmus().empty() ? "use a kernel with CONFIG_PERF_EVENTS" : load_driver(pattern);
-  const char* separator = "; the PMUs here are ";
+  std::string here;
   for (const std::string& name : names) {
-    all.append(std::exchange(separator, ", ")).append(name);
+    here += (here.empty() ? "; the PMUs here are " : ", ") + name;
   }
-  return unavailable(at, ENOENT, "this machine has no PMU '" + pattern + "'",
-                     did_you_mean(pattern, {names.begin(), names.end()}, all));
+  if (std::optional<Remedy> known = how_to_get(pattern)) {
+    return unavailable(at, ENOENT, what, *std::move(known) + here);
+  }
+  const std::string driver =
+      pmus.pmus().empty()
+          ? "use a kernel with CONFIG_PERF_EVENTS"
+          : "load its driver, if the hardware has it and this is not a virtual machine";
+  return unavailable(at, ENOENT, what,
+                     did_you_mean(pattern, {names.begin(), names.end()}, driver + here));
 }
 
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {

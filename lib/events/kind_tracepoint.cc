@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "events/event_names.h"
 #include "events/event_table.h"
@@ -62,7 +63,11 @@ void describe_time(std::string_view name, EventIdentity& identity) {
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& tracepoint = std::get<Tracepoint>(event.kind);
   const auto attributes = tracepoint_on(machine.roots, tracepoint.system, tracepoint.name);
-  if (!attributes) return Unresolved{false, event.at, attributes.error()};
+  if (!attributes) {
+    Error why = attributes.error();
+    why.attempted = "could not " + why.attempted;
+    return Unresolved{false, event.at, std::move(why)};
+  }
   const std::string name = name_of(tracepoint);
   auto resolved = counted_by_kernel(metric_word(name), help_of(name), *attributes);
   resolved.front().modifiers = ModifierSupport::kTracepoint;

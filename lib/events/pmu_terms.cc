@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "events/event_names.h"
+#include "events/pmu_sum.h"
 
 namespace pex::events {
 namespace {
@@ -29,14 +30,20 @@ std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
   return parse_number(name.substr(name.starts_with("r0x") ? 3 : 1), 16);
 }
 
-Remedy known_by(const Pmu& pmu, const std::string& word) {
+Remedy known_by(const Pmu& pmu, const Term& term) {
+  const std::string& word = term.name;
+  if (word.find('.') != word.npos && pmu.kind != PmuKind::kOther) {
+    return "write a name of the vendor without the PMU: '" + word + "'";
+  }
   std::vector<std::string> formats;
   for (const auto& [name, format] : pmu.formats) formats.push_back(name);
   std::vector<std::string> known(kConfigWords.begin(), kConfigWords.end());
   known.insert(known.end(), formats.begin(), formats.end());
   for (const auto& [name, event] : pmu.events) known.push_back(name);
-  if (word.find('.') != word.npos && pmu.kind != PmuKind::kOther) {
-    return "write a name of the vendor without the PMU: '" + word + "'";
+  const std::optional<std::string> meant = nearest(word, known);
+  const bool may_be_event = !term.value && !pmu.events.empty();
+  if (may_be_event && (!meant || !is_misspelled(word, {*meant}))) {
+    return "see " + ProgramTerm::kEventList + "; " + kOfOtherCpus;
   }
   return did_you_mean(word, known,
                       formats.empty() ? "it accepts 'config'" : "its terms are " + join(formats));
@@ -61,37 +68,57 @@ bool is_given(const NamedAmong& named, const std::string& term) {
   });
 }
 
-/// Parses one "term=text" in sysfs: a number, or for a value that the user must give '?', or, on
-/// POWER, a word such as "sibling_guest_id" (arch/powerpc/perf/hv-24x7.c).
-Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::string& term,
-                                           std::string_view text) {
-  const Remedy remedy = "write '" + named.event.name + "," + term + "=NUMBER'";
-  if (text == "?") {
-    return invalid(named.event.at, named.what() + " leaves '" + term + "' for you to choose",
-                   remedy);
+/// "term=text" in sysfs. The user must give the value of a text that is no number: '?', or a word.
+struct WrittenTerm {
+  std::string name;
+  std::string_view text;  ///< empty: a flag
+  std::optional<std::uint64_t> value = {};
+
+  bool is_open() const { return !text.empty() && !value; }
+};
+
+/// The kernels of POWER write words: of the term that decides ("core"), or any other
+/// ("sibling_guest_id"; arch/powerpc/perf/hv-24x7.c).
+std::vector<WrittenTerm> written_terms(const NamedAmong& named) {
+  std::vector<WrittenTerm> written;
+  for (const std::string_view text : split(named.pmu.events.at(named.event.name).terms, ',')) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    WrittenTerm term{std::string(trim(text.substr(0, equals))), trim(text.substr(equals))};
+    if (!term.text.empty()) term.text = trim(term.text.substr(1));
+    const bool is_hexadecimal = term.text.starts_with("0x") || term.text.starts_with("0X");
+    term.value =
+        is_hexadecimal ? parse_number(term.text.substr(2), 16) : parse_number(term.text, 10);
+    if (term.is_open() && named.pmu.formats.contains(std::string(term.text))) {
+      term = {std::string(term.text), "?"};
+    }
+    written.push_back(std::move(term));
   }
-  const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-  const auto number = is_hexadecimal ? parse_number(text.substr(2), 16) : parse_number(text, 10);
-  if (number) return *number;
-  return unavailable(named.event.at, EINVAL,
-                     named.what() + " has the value '" + std::string(text) + "' for '" + term +
-                         "', which is not a number",
-                     remedy);
+  return written;
+}
+
+/// With the values that the user gives, and a place for each one that is missing.
+Remedy give_values(const NamedAmong& named, const std::vector<WrittenTerm>& written) {
+  std::string text = text_of(named.given);
+  for (const WrittenTerm& term : written) {
+    if (term.is_open() && !is_given(named, term.name)) text += "," + term.name + "=NUMBER";
+  }
+  return "write '" + std::string(family_of(named.pmu)) + "/" + text + "/'";
 }
 
 /// The terms of the event, except those for which the user gives a value.
 Result<std::vector<Term>, Unresolved> terms_of(const NamedAmong& named) {
+  const std::vector<WrittenTerm> written = written_terms(named);
   std::vector<Term> terms;
-  for (const std::string_view text : split(named.pmu.events.at(named.event.name).terms, ',')) {
-    const std::size_t equals = text.find('=');
-    Term term{std::string(trim(text.substr(0, equals))), {}, named.event.at};
+  for (const WrittenTerm& term : written) {
     if (is_given(named, term.name)) continue;
-    if (equals != std::string_view::npos) {
-      const auto value = value_of(named, term.name, trim(text.substr(equals + 1)));
-      if (!value) return value.error();
-      term.value = *value;
+    if (term.is_open()) {
+      const std::string why = term.text == "?"
+                                  ? " leaves '" + term.name + "' for you to choose"
+                                  : " has the value '" + std::string(term.text) + "' for '" +
+                                        term.name + "', which is not a number";
+      return unavailable(named.event.at, 0, named.what() + why, give_values(named, written));
     }
-    terms.push_back(std::move(term));
+    terms.push_back(Term{term.name, term.value, named.event.at});
   }
   return terms;
 }
@@ -107,8 +134,8 @@ Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encode
   encoded.named = &pmu.events.at(event.name);
   encoded.name = event.name;
   if (!encoded.named->is_snapshot) return {};
-  return invalid(event.at, named.what() + " is a level, not a count",
-                 "remove it: only a count that never falls can be a counter");
+  return unavailable(event.at, 0, named.what() + " is a level, not a count",
+                     "remove it: only a count that never falls can be a counter");
 }
 
 /// With named events of the PMU replaced by their terms.
@@ -144,7 +171,7 @@ Result<void, Unresolved> set_field(const Pmu& pmu, const Term& term, Words& word
   const auto found = pmu.formats.find(term.name);
   if (found == pmu.formats.end()) {
     return unavailable(term.at, ENOENT, what + " has no term '" + term.name + "'",
-                       known_by(pmu, term.name));
+                       known_by(pmu, term));
   }
   const FormatField& field = found->second;
   const unsigned width = field.width();
@@ -207,7 +234,7 @@ void use_worth(const PmuNamedEvent& named, EventIdentity& identity) {
   const Worth worth = worth_of(named.unit, named.scale);
   identity.unit = worth.unit;
   identity.scale = worth.scale;
-  identity.metric += worth.metric_ending;
+  if (!identity.metric.ends_with(worth.metric_ending)) identity.metric += worth.metric_ending;
 }
 
 void use_better_name(const Pmu& pmu, const std::string& event, EventIdentity& identity) {

@@ -38,6 +38,9 @@ std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
 Unresolved invalid(TextOffset at, std::string what, Remedy remedy);
 /// What this machine lacks.
 Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy);
+/// Whether `word` differs in two letters at most from one of `known`. If in more, it may be the
+/// name of an event that CPUs of another kind have.
+bool is_misspelled(std::string_view word, const std::vector<std::string>& known);
 /// "did you mean 'x'?" if a candidate is near `word`, else `otherwise`.
 Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known,
                     const Remedy& otherwise);

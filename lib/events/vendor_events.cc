@@ -8,7 +8,10 @@
 
 #include <set>
 
+#include "base/lookup.h"
 #include "base/text.h"
+#include "events/event_names.h"
+#include "events/resolution.h"
 
 namespace pex::events {
 namespace {
@@ -88,12 +91,20 @@ std::vector<std::string> questions(const std::string& name) {
 }
 
 Error unknown(const std::string& name, pfm_err_t outcome) {
+  const std::vector<VendorName> known = list_vendor_events();
+  const std::size_t colons = name.find("::");
+  const std::string word = name.substr(colons == std::string::npos ? 0 : colons + 2);
+  const VendorName* same = lookup(known, &VendorName::name, word);
+  if (outcome == PFM_ERR_NOTSUPP && same != nullptr) {
+    return Error{ENOENT,
+                 "the kernel has no PMU for '" + name + "' of libpfm4's PMU '" + same->pmu + "'",
+                 how_to_get(same->pmu).value_or("see " + ProgramTerm::kEventList)};
+  }
   std::vector<std::string> names;
-  for (const VendorName& known : list_vendor_events()) names.push_back(known.name);
-  const std::optional<std::string> meant = nearest(name.substr(name.rfind("::") + 1), names);
+  for (const VendorName& other : known) names.push_back(other.name);
   return Error{ENOENT,
                "libpfm4 finds no '" + name + "' on this CPU (" + ::pfm_strerror(outcome) + ")",
-               meant ? Remedy("did you mean '" + *meant + "'?") : "see " + ProgramTerm::kEventList};
+               did_you_mean(word, names, "see " + ProgramTerm::kEventList)};
 }
 
 /// One name for each unit mask, or the event alone if it has none.

@@ -504,8 +504,21 @@ TEST(EventResolverTest, AWordInPlaceOfANumberIsForTheOperatorToChooseAndTheRemed
 
   ASSERT_FALSE(without);
   EXPECT_FALSE(without.error().on_every_machine);
-  EXPECT_EQ(without.error().error.remedy.text(), "write 'OS,lpar=NUMBER'");
+  EXPECT_EQ(without.error().error.remedy.text(), "write 'hv_24x7/OS,core=0x1,lpar=NUMBER/'");
   EXPECT_TRUE(resolve(resolver, "hv_24x7/OS,core=1,lpar=2/"));
+}
+
+TEST(EventResolverTest, AWordThatNamesATermOfThePmuAsksForThatTerm) {
+  test::TempTree tree = ibm("cpu", "4");
+  tree.write("sys/bus/event_source/devices/hv_24x7/events/HPM", "starting_index=core,lpar=0x1\n");
+  const EventResolver resolver = resolver_below(tree.root());
+  const Resolved without = resolve(resolver, "hv_24x7/HPM/");
+
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().error.remedy.text(), "write 'hv_24x7/HPM,core=NUMBER/'");
+  const Resolved with = resolve(resolver, "hv_24x7/HPM,core=3/");
+  ASSERT_TRUE(with);
+  EXPECT_EQ(with->front().instances.front().attributes.config, 0x103U);
 }
 
 TEST(EventResolverTest, ANameOfTheVendorInsideOfAPmuHasARemedy) {
@@ -531,21 +544,51 @@ TEST(EventResolverTest, EnergyOfACoreIsADomainOfEnergy) {
   EXPECT_EQ(event->front().identity.labels.front().second, "core");
 }
 
-TEST(EventResolverTest, KeepsAUnitThatIsNoBaseUnitInTheName) {
-  const test::TempTree tree{
-      {"sys/bus/event_source/devices/meter/type", "20\n"},
-      {"sys/bus/event_source/devices/meter/cpumask", "0\n"},
-      {"sys/bus/event_source/devices/meter/format/event", "config:0-7\n"},
-      {"sys/bus/event_source/devices/meter/events/draw", "event=0x1\n"},
-      {"sys/bus/event_source/devices/meter/events/draw.unit", "mWatts\n"},
-      {"sys/bus/event_source/devices/meter/events/draw.scale", "0.5\n"},
+TEST(EventResolverTest, UnitsOfSysfsBecomeBaseUnits) {
+  struct Row {
+    const char* unit;
+    const char* scale;
+    const char* metric;
+    const char* worth;  ///< of a count
+  };
+  const Row rows[] = {
+      {"Joules", "2.3283064365386962890625e-10", "meter_draw", "joules x2.3283064365386963e-10"},
+      {"2^-32 Joules", "1", "meter_draw", "joules x2.3283064365386963e-10"},
+      {"mJ", "1", "meter_draw", "joules x0.001"},
+      {"Bytes", "64", "meter_draw", "bytes x64"},
+      {"64Bytes", "1", "meter_draw", "bytes x64"},
+      {"KiB", "1", "meter_draw", "bytes x1024"},
+      {"MiB", "6.103515625e-5", "meter_draw", "bytes x64"},
+      {"MB", "1.52587890625e-05", "meter_draw", "bytes x16"},
+      {"MB", "1e-6", "meter_draw", "bytes"},
+      {"MB", "1", "meter_draw", "bytes x1e+06"},
+      {"ns", "1", "meter_draw", "seconds x1e-09"},
+      {"ms", "1", "meter_draw", "seconds x0.001"},
+      {"M", "1", "meter_draw", "events x1e+06"},
+      {"MHz", "1", "meter_draw_hertz", "events x1e+06"},
+      {"mWatts", "1.0e-3", "meter_draw_watts", "events x1e-06"},
+      {"C", "1", "meter_draw_celsius", "events"},
+      {"%", "1", "meter_draw_ratio", "events x0.01"},
+      {"clks", "1", "meter_draw_cycles", "events"},
+      {"cycles", "1", "meter_draw_cycles", "events"},
+      {"nanofurlongs", "0.5", "meter_draw_nanofurlongs", "events x0.5"},
   };
 
-  const Resolved event = resolve(resolver_below(tree.root()), "meter/draw/");
+  for (const Row& row : rows) {
+    const std::string meter = "sys/bus/event_source/devices/meter";
+    const test::TempTree tree{{meter + "/type", "20\n"},
+                              {meter + "/cpumask", "0\n"},
+                              {meter + "/format/event", "config:0-7\n"},
+                              {meter + "/events/draw", "event=0x1\n"},
+                              {meter + "/events/draw.unit", std::string(row.unit) + "\n"},
+                              {meter + "/events/draw.scale", std::string(row.scale) + "\n"}};
 
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->front().identity.metric, "meter_draw_mwatts");
-  EXPECT_EQ(unit_of(event->front().identity), "events x0.5");
+    const Resolved event = resolve(resolver_below(tree.root()), "meter/draw/");
+
+    ASSERT_TRUE(event) << row.unit;
+    EXPECT_EQ(event->front().identity.metric, row.metric) << row.unit;
+    EXPECT_EQ(unit_of(event->front().identity), row.worth) << row.unit;
+  }
 }
 
 /// Memory channels 0 and 1, of which 0 has an event, and another PMU that has none.

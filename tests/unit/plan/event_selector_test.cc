@@ -131,8 +131,10 @@ TEST(EventSelectorTest, WhatCannotBeFoundForLackOfDescriptorsIsAnErrorWithItsCod
   ASSERT_FALSE(plan);
   ASSERT_EQ(plan.error().size(), 1U);
   EXPECT_EQ(plan.error()[0].code, EMFILE);
-  EXPECT_THAT(describe(plan.error()[0]),
-              HasSubstr("c.yaml:2:39: groups[0].events[0]: read tracepoint 'sched:sched_switch'"));
+  EXPECT_THAT(
+      describe(plan.error()[0]),
+      HasSubstr(
+          "c.yaml:2:39: groups[0].events[0]: could not read tracepoint 'sched:sched_switch'"));
 }
 
 TEST(EventSelectorTest, TakesSeveralEventsFromOneText) {
