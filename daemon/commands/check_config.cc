@@ -75,12 +75,12 @@ std::vector<Row> event_rows(const plan::Plan& plan, bool lacks) {
     for (const auto& [scope, is_counted] :
          {std::pair{Scope::kCpu, event.cpu_scope}, {Scope::kCgroup, event.cgroup_scope}}) {
       if (!is_counted) continue;
-      rows.push_back(
-          {event.group, event.event, std::string(name_of(scope)),
-           event.identity ? exposition::family_name(scope, *event.identity) : "-",
-           (lacks && scope == Scope::kCgroup ? "no (no cgroup mount)"
-                                             : yes_or_no(event.available, event.reason)) +
-               (event.is_expected_lack() ? ", optional" : "")});
+      rows.push_back({event.group, event.event, std::string(name_of(scope)),
+                      event.identity ? exposition::family_name(scope, *event.identity) : "-",
+                      (event.available && lacks && scope == Scope::kCgroup
+                           ? "no (no cgroup mount)"
+                           : yes_or_no(event.available, event.reason)) +
+                          (event.is_expected_lack() ? ", optional" : "")});
     }
   }
   return rows;

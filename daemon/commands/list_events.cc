@@ -183,7 +183,8 @@ Error no_match(const std::string& glob, const std::vector<events::ListedEvent>& 
   const std::string attempted = "no event matches '" + glob + "'";
   if (tracing || !is_of_tracepoints(glob)) return {0, attempted, remedy_for(glob, all)};
   const Error& refused = tracing.error();
-  return {refused.code, attempted + ", and tracepoints are not known: " + refused.attempted,
+  return {refused.code,
+          attempted + ", and tracepoints are not known: could not " + refused.attempted,
           refused.remedy, refused.cause};
 }
 
@@ -212,7 +213,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
                                           : Result<std::string>{std::string{}};
   if (!tracing && !(lines.empty() && is_of_tracepoints(options.list_glob))) {
     Error hidden = tracing.error();
-    hidden.attempted = "tracepoints are not listed: " + hidden.attempted;
+    hidden.attempted = "tracepoints are not listed: could not " + hidden.attempted;
     log.warn(hidden);
   }
   if (lines.empty()) return failed(log, no_match(options.list_glob, all, tracing));

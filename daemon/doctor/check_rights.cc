@@ -67,6 +67,9 @@ constexpr RefusalEntry kRefusals[] = {
      "at a higher level; and grant CAP_PERFMON, see 'capabilities'"},
     {EACCES, [](const Rights& own) { return !own.perfmon && !own.admin; },
      "grant CAP_PERFMON, see 'capabilities'"},
+    {EACCES, [](const Rights& own) { return own.above_upstream; },
+     "set sysctl kernel.perf_event_paranoid=2, and grant CAP_PERFMON in the initial user "
+     "namespace: in others (rootless container, PrivateUsers=), capabilities have no effect"},
     {EACCES, [](const Rights&) { return true; },
      "run it in the initial user namespace: in others (rootless container, "
      "PrivateUsers=), capabilities have no effect; if it is there already, look for "

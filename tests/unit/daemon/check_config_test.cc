@@ -89,6 +89,18 @@ TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
               Not(HasSubstr("note:")));
 }
 
+TEST_F(CheckConfigTest, AnEventThatIsRefusedHasTheReasonOfTheKernelInBothScopes) {
+  kernel_.refuse("cycles", EACCES);
+
+  tree_.write("c.yaml", "groups: [{name: core, events: [cycles], scope: [cpu, cgroup]}]\n");
+  testing::internal::CaptureStdout();
+  check_config(options_, kernel_);
+  const std::string text = testing::internal::GetCapturedStdout();
+
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_total  no (EACCES)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("no cgroup mount")));
+}
+
 TEST_F(CheckConfigTest, WhatAnOptionalGroupLacksIsNoFailure) {
   kernel_.refuse("branches", ENOENT);
 

@@ -212,6 +212,14 @@ TEST_F(DoctorTest, SuspectsAUserNamespaceWhereTheCapabilityIsThere) {
   EXPECT_THAT(one("perf_event_open").remedy, HasSubstr("user namespace"));
 }
 
+TEST_F(DoctorTest, AsksForALowerLevelBeforeItSuspectsAUserNamespace) {
+  set("perf_event_paranoid", "4");
+  refuse_everything(EACCES);
+
+  EXPECT_THAT(one("perf_event_open").remedy,
+              StartsWith("set sysctl kernel.perf_event_paranoid=2, and grant CAP_PERFMON"));
+}
+
 TEST_F(DoctorTest, BlamesTheFilterForWhatTheKernelDoesNotSay) {
   self_.permissions.seccomp = host::Seccomp::kFilter;
   for (const int code : {EPERM, ENOSYS}) {

@@ -95,14 +95,15 @@ std::string said_about(const Options& options, ExitStatus expected) {
 
 TEST(EventListTest, SaysThatTracepointsAreMissingIfTracefsIsNotMounted) {
   for (const char* glob : {"*", "*switch*"}) {
-    EXPECT_THAT(said_about(asked_for(glob), kOk),
-                AllOf(HasSubstr("level=warn msg=\"tracepoints are not listed: find tracefs"),
-                      HasSubstr("Remedy: mount -t tracefs tracefs /sys/kernel/tracing")));
+    EXPECT_THAT(
+        said_about(asked_for(glob), kOk),
+        AllOf(HasSubstr("level=warn msg=\"tracepoints are not listed: could not find tracefs"),
+              HasSubstr("Remedy: mount -t tracefs tracefs /sys/kernel/tracing")));
   }
   for (const char* glob : {"sched:*", "tracepoint"}) {
     EXPECT_THAT(said_about(asked_for(glob), kFailed),
                 AllOf(HasSubstr("no event matches '" + std::string(glob) +
-                                "', and tracepoints are not known: find tracefs"),
+                                "', and tracepoints are not known: could not find tracefs"),
                       HasSubstr("Remedy: mount -t tracefs tracefs /sys/kernel/tracing")));
   }
   EXPECT_THAT(said_about(asked_for("instuctions*"), kFailed),
