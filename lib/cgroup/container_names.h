@@ -49,6 +49,8 @@ class ContainerNames {
   ContainerNames(std::vector<Source> sources, std::size_t max_bytes)
       : sources_(std::move(sources)), max_bytes_(max_bytes) {}
 
+  const std::vector<Source>& sources() const { return sources_; }
+
   struct Update {
     bool has_changed = false;
     std::optional<Error> error = {};  ///< the first of those that last

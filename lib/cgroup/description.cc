@@ -4,6 +4,7 @@
 #include <iterator>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/utf8.h"
 #include "cgroup/path_info.h"
@@ -78,23 +79,34 @@ class Holders {
 };
 
 /// As the log of the container names it; else the last known names, or those of the pod alone.
-void add_pod(const LogLinks& links, const PathInfo& info, const Description* before,
+/// Null: they are being read.
+void add_pod(const LogLinks* links, const PathInfo& info, const Description* before,
              Description& now) {
-  const PodContainer* names = links.find(info.container_id);
+  const PodContainer* names = links != nullptr ? links->find(info.container_id) : nullptr;
   if (names == nullptr && keep(kPodLabels, before, now)) return;
-  if (names == nullptr) names = links.find_pod(info.pod_uid);
+  if (names == nullptr && links != nullptr) names = links->find_pod(info.pod_uid);
   if (names == nullptr) return;
   add(now.information, "pod", names->pod);
   add(now.information, "namespace", names->namespace_);
   add(now.information, "container", names->container);
 }
 
-void add_container(const ContainerNames& all, const PathInfo& info, const Description* before,
+void add_container(const ContainerNames* all, const PathInfo& info, const Description* before,
                    Description& now) {
-  const ContainerName* name = all.find(info.container_id);
+  const ContainerName* name = all != nullptr ? all->find(info.container_id) : nullptr;
   if (name == nullptr) return void(keep(kContainerLabels, before, now));
   add(now.information, "container", name->container);
   add(now.information, "image", name->image);
+}
+
+/// For a file system that hangs, as that of a server that is away.
+constexpr std::chrono::seconds kPatience{1};
+
+Error late(const std::string& files) {
+  return {0,
+          "wait for the file system of " + files +
+              ", which has not answered for a second: new names of containers are not read",
+          "look whether its mount answers: stat -f on the directory"};
 }
 
 }  // namespace
@@ -126,14 +138,46 @@ std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgrou
   return losers;
 }
 
-Describer::Update Describer::update(Clock::time_point now) {
-  Update all;
-  const auto add = [&all](const auto& update) {
-    all.has_changed = all.has_changed || update.has_changed;
-    if (update.error) all.errors.push_back(*update.error);
+Describer::Describer(LabelRules rules, std::optional<LogLinks> pods,
+                     std::optional<ContainerNames> containers, std::size_t max_label_bytes)
+    : rules_(std::move(rules)), max_label_bytes_(max_label_bytes) {
+  if (!pods && !containers) return;
+  std::string files;
+  const auto add = [&files](const std::string& path) {
+    files += (files.empty() ? "'" : " or '") + path + "'";
   };
-  if (pods_) add(pods_->update(now));
-  if (containers_) add(containers_->update(now));
+  if (pods) add(pods->directory());
+  if (containers) {
+    for (const ContainerNames::Source& each : containers->sources()) add(each.path);
+  }
+  names_ = std::make_shared<Names>(Names{std::move(files), std::move(pods), std::move(containers)});
+  thread_ = std::make_unique<host::SideThread>("names", [names = names_] { names->update(); });
+}
+
+void Describer::Names::update() {
+  last = {};
+  const auto add = [this](const auto& update) {
+    last.has_changed = last.has_changed || update.has_changed;
+    if (update.error) last.errors.push_back(*update.error);
+  };
+  if (pods) add(pods->update(at));
+  if (containers) add(containers->update(at));
+}
+
+Describer::Update Describer::update(Clock::time_point now) {
+  if (!names_) return {};
+  Clock::time_point until{};
+  if (!thread_->is_busy()) {
+    until = Clock::now() + kPatience;
+    names_->at = now;
+    thread_->begin();
+  }
+  if (!thread_->wait_until(until)) {
+    is_late_ = true;
+    return {false, {late(names_->files)}};
+  }
+  Update all = std::move(names_->last);
+  all.has_changed = std::exchange(is_late_, false) || all.has_changed;
   return all;
 }
 
@@ -149,10 +193,15 @@ std::shared_ptr<const Description> Describer::describe(
   for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
   const bool is_of_kubelet = !info.pod_uid.empty() && !info.is_delegated;
   if (before && before->has_lost_ids) lose_ids(now);
-  if (pods_ && is_of_kubelet) add_pod(*pods_, info, before.get(), now);
+  const bool is_read = names_ && !thread_->is_busy();
+  if (names_ && names_->pods && is_of_kubelet) {
+    add_pod(is_read ? &*names_->pods : nullptr, info, before.get(), now);
+  }
   // A user may have named a delegated cgroup like a container of others.
   const bool is_of_engine = !is_of_kubelet && !info.container_id.empty() && !info.is_delegated;
-  if (containers_ && is_of_engine) add_container(*containers_, info, before.get(), now);
+  if (names_ && names_->containers && is_of_engine) {
+    add_container(is_read ? &*names_->containers : nullptr, info, before.get(), now);
+  }
   std::erase_if(now.information, [&](const Label& label) {
     const bool is_set_by_rule =
         std::any_of(now.identity.begin(), now.identity.end(),

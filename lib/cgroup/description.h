@@ -12,6 +12,7 @@
 #include "cgroup/container_names.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/log_links.h"
+#include "host/side_thread.h"
 
 namespace pex::cgroup {
 
@@ -54,16 +55,14 @@ class Describer {
 
   explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {},
                      std::optional<ContainerNames> containers = {},
-                     std::size_t max_label_bytes = kMaxLabelBytes)
-      : rules_(std::move(rules)),
-        pods_(std::move(pods)),
-        containers_(std::move(containers)),
-        max_label_bytes_(max_label_bytes) {}
+                     std::size_t max_label_bytes = kMaxLabelBytes);
 
   struct Update {
     bool has_changed = false;        ///< the descriptions of cgroups may be others
     std::vector<Error> errors = {};  ///< names that cannot be read; the known ones stay
   };
+  /// Reads changed names, and waits a second at most for their file systems. Until they answer,
+  /// cgroups keep their names, and new ones get none.
   Update update(Clock::time_point now);
 
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
@@ -72,9 +71,21 @@ class Describer {
       const std::string& path, const std::shared_ptr<const Description>& before) const;
 
  private:
+  /// Of the thread while it is busy, but for `files`.
+  struct Names {
+    void update();
+
+    const std::string files;  ///< as in an error
+    std::optional<LogLinks> pods;
+    std::optional<ContainerNames> containers;
+    Clock::time_point at = {};  ///< of the last update
+    Update last = {};
+  };
+
   LabelRules rules_;
-  std::optional<LogLinks> pods_;
-  std::optional<ContainerNames> containers_;
+  std::shared_ptr<Names> names_;  ///< null: no labels but those of paths and rules
+  std::unique_ptr<host::SideThread> thread_;
+  bool is_late_ = false;         ///< cgroups were described while the thread was busy
   std::size_t max_label_bytes_;  ///< of `information`: longer values are left out
 };
 

@@ -55,6 +55,8 @@ class LogLinks {
 
   explicit LogLinks(std::string directory, std::size_t max_entries = kMaxEntries);
 
+  const std::string& directory() const { return directory_; }
+
   struct Update {
     bool has_changed = false;  ///< the known containers may be others, also if there is an error
     std::optional<Error> error = {};

@@ -1,15 +1,18 @@
 """What its files, its parent and its terminal do to the daemon, and what it answers then."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import harness
+import web
 
 CONFIG = harness.config_of(events=["context-switches"], scope="[cpu]")
 IN_OWN_MOUNTS = ("unshare", "--mount", "--propagation=private")
@@ -31,61 +34,112 @@ def has_ended(pid):
 class StoppedFileSystemTest(unittest.TestCase):
     """Files of a FUSE file system that stands still, as a network file system without its server."""
 
+    WATCHDOG = 8  # seconds
+    CGROUPS = harness.config_of(events=["context-switches"], include=["/*"])
+
     def setUp(self):
         harness.require_root()
         harness.require(shutil.which("bindfs"), "bindfs is not installed "
                         "(packaging/dependencies/clients.txt)")
         harness.require(os.path.exists("/dev/fuse"), "this kernel has no /dev/fuse")
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.mount = f"{self.folder}/mount"
-        os.makedirs(f"{self.folder}/files")
+        self.files, self.mount = f"{self.folder}/files", f"{self.folder}/mount"
+        os.makedirs(f"{self.files}/links")
         os.mkdir(self.mount)
 
-    def mounted(self, **files):
-        for name, text in files.items():
-            with open(f"{self.folder}/files/{name}.yaml", "w", encoding="utf-8") as file:
-                file.write(text)
+    def write(self, name, text):
+        path = f"{self.files}/{name}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def mounted(self):
         system = self.enterContext(harness.Process(
-            ["bindfs", "-f", "-o", "attr_timeout=0,entry_timeout=0", f"{self.folder}/files",
-             self.mount]))
+            ["bindfs", "-f", "-o", "attr_timeout=0,entry_timeout=0", self.files, self.mount]))
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.mount], check=False)
-        self.addCleanup(lambda: os.kill(system.child.pid, signal.SIGCONT))
+        self.addCleanup(system.go_on)
         harness.until("the mount", lambda: os.listdir(self.mount))
         return system
 
-    def assert_serves_without(self, system, daemon):
-        system.stop()
-        try:
-            self.assert_serves(daemon)
-        finally:
-            system.go_on()
+    def daemon(self, config, *args, **options):
+        """With the socket at which it notifies a service manager."""
+        manager = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        manager.settimeout(self.WATCHDOG)
+        address = f"{self.folder}/{manager.fileno()}"
+        manager.bind(address)
+        environment = {**os.environ, "NOTIFY_SOCKET": address,
+                       "WATCHDOG_USEC": f"{self.WATCHDOG}000000"}
+        environment.pop("WATCHDOG_PID", None)
+        config = harness.with_cgroup_source(config)
+        return self.enterContext(harness.Daemon(config, *args, env=environment, **options)), manager
 
-    def assert_serves(self, daemon):
+    def assert_serves(self, daemon, manager):
         polls = daemon.scrape().value("perf_event_exporter_polls_total")
         daemon.scrape_when("polls to go on", lambda scrape: scrape.value(
             "perf_event_exporter_polls_total") > polls + 10)
         self.assertEqual(daemon.get("/-/healthy")[0], 200)
-        health = [harness.daemon_binary, "health", f"--web.listen-address={daemon.address}"]
-        self.assertEqual(subprocess.run(health, check=False).returncode, 0)
-        daemon.logged("level=warn", "has not answered for", self.mount)
+        health = [harness.daemon_binary, "health", *daemon.command[1:]]
+        self.assertEqual(subprocess.run(health, stdout=subprocess.DEVNULL, check=False).returncode, 0)
+        while b"WATCHDOG=1" not in manager.recv(4096):
+            pass
 
-    def test_a_web_configuration_delays_neither_requests_nor_polls(self):
-        system = self.mounted(web="rate_limit: {}\n")
-        daemon = self.enterContext(
-            harness.Daemon(CONFIG, f"--web.config.file={self.mount}/web.yaml"))
+    def test_a_path_on_it_delays_neither_requests_nor_polls_nor_the_end(self):
+        authority = web.Authority(self.folder)
+        server = authority.issue("localhost")
+        for file in (server.certificate, server.key, authority.certificate):
+            shutil.copy(file, self.files)
+        tls = {"cert_file": server.certificate, "key_file": server.key}
+        mounted_tls = {key: f"{self.mount}/{os.path.basename(file)}" for key, file in tls.items()}
+        verifying = {"client_ca_file": f"{self.mount}/authority.pem",
+                     "client_auth_type": "VerifyClientCertIfGiven"}
+        self.write("config.yaml", CONFIG)
+        self.write("web.yaml", "rate_limit: {}\n")
+        self.write("names.yaml", "{}\n")
+        system = self.mounted()
 
-        self.assert_serves_without(system, daemon)
+        def web_config(name, **keys):
+            with open(f"{self.folder}/{name}", "w", encoding="utf-8") as file:
+                json.dump({"tls_server_config": {**tls, **keys}}, file)
+            return {"args": [f"--web.config.file={self.folder}/{name}"],
+                    "tls": authority.context()}
 
-        with open(f"{self.folder}/files/web.yaml", "w", encoding="utf-8") as file:
-            file.write("rate_limit: {interval: 1h, burst: 0}\n")
+        names = f"{self.mount}/names.yaml"
+        rows = {
+            "configuration": {"args": ["--config.watch"],
+                              "config_path": f"{self.mount}/config.yaml"},
+            "web configuration": {"args": [f"--web.config.file={self.mount}/web.yaml"]},
+            "certificate": web_config("certificate", cert_file=mounted_tls["cert_file"]),
+            "key": web_config("key", key_file=mounted_tls["key_file"]),
+            "authority": web_config("authority", **verifying),
+            "names of containers": {"config": self.CGROUPS.replace(
+                "include:", f"container_names: ['{names}'], include:")},
+            "names of pods": {"config": self.CGROUPS + (
+                f"kubernetes: {{metadata: log_links, log_links: {self.mount}/links}}\n")},
+        }
+        running = {path: self.daemon(row.pop("config", CONFIG), *row.pop("args", ()), **row)
+                   for path, row in rows.items()}
+        system.stop()
+        for again in (False, True):
+            for path, (daemon, manager) in running.items():
+                with self.subTest(path=path, reloaded=again):
+                    self.assert_serves(daemon, manager)
+            for daemon, _ in running.values():
+                daemon.send(signal.SIGHUP)
+        for path, (daemon, _) in running.items():
+            with self.subTest(path=path):
+                daemon.logged("level=warn", "has not answered for", self.folder)
+                daemon.terminate()
+
+    def test_a_web_configuration_is_in_force_once_it_answers_again(self):
+        self.write("web.yaml", "rate_limit: {}\n")
+        system = self.mounted()
+        daemon, manager = self.daemon(CONFIG, f"--web.config.file={self.mount}/web.yaml")
+        system.stop()
+        self.assert_serves(daemon, manager)
+        system.go_on()
+
+        self.write("web.yaml", "rate_limit: {interval: 1h, burst: 0}\n")
+
         harness.until("the new file to be in force", lambda: daemon.get("/metrics")[0] == 429)
-
-    def test_a_watched_configuration_delays_neither_requests_nor_polls(self):
-        system = self.mounted(config=CONFIG)
-        daemon = self.enterContext(harness.Daemon(
-            CONFIG, "--config.watch", config_path=f"{self.mount}/config.yaml"))
-
-        self.assert_serves_without(system, daemon)
 
 
 class ReplacedFileTest(unittest.TestCase):
