@@ -1,14 +1,20 @@
 """What its files, its parent and its terminal do to the daemon, and what it answers then."""
 
 import contextlib
+import datetime
+import email.utils
 import json
+import mmap
 import os
+import random
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -140,6 +146,102 @@ class StoppedFileSystemTest(unittest.TestCase):
         self.write("web.yaml", "rate_limit: {interval: 1h, burst: 0}\n")
 
         harness.until("the new file to be in force", lambda: daemon.get("/metrics")[0] == 429)
+
+
+class ShiftedClockTest(unittest.TestCase):
+    """The date is set to others, again and again, while the clock since boot goes on."""
+
+    SEED = int(os.environ.get("PEX_SEED", "20260915"))
+    SHIFTS = 24
+    SPANS = [2, 3600, 86400, 365 * 86400, 25 * 365 * 86400]  # seconds, forth and back
+    DATES = re.compile(r"timestamp_seconds|start_time_seconds|_created")
+    OF_NOW = re.compile(r"\.timestamp_seconds|last_poll_timestamp|Date")  # with each answer, or poll
+    OF_RELOAD = re.compile(r"reload_success_timestamp|configuration\.")
+
+    def setUp(self):
+        harness.require_root()
+        library = f"{os.path.dirname(harness.workload_binary)}/libshifted_clock.so"
+        self.tree = self.enterContext(harness.CgroupTree("clock"))
+        file = self.enterContext(tempfile.NamedTemporaryFile())
+        file.truncate(8)
+        self.shift = self.enterContext(mmap.mmap(file.fileno(), 8))
+        self.shifted_by = 0  # seconds
+        self.known = {}  # name of a date -> seconds since boot
+        self.looked = self.since_boot()
+        config = "openmetrics: {created: true}\n" + harness.config_of(
+            events=["context-switches"], include=[self.tree.pattern])
+        self.daemon = self.enterContext(harness.Daemon(config, env={
+            **os.environ, "LD_PRELOAD": library, "PEX_TEST_CLOCK_SHIFT": file.name}))
+
+    @staticmethod
+    def since_boot():
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def set_date(self, shifted_by):
+        self.shifted_by = shifted_by
+        self.shift[:] = (shifted_by * 10**9).to_bytes(8, sys.byteorder, signed=True)
+
+    def dates(self):
+        """Name -> seconds since boot, of all that it serves."""
+        answer = web.ask_once(self.daemon.address, headers={"Accept": web.OPENMETRICS})
+        served = {str(series): value for series, value in harness.Scrape(answer.text).items()}
+        served["Date"] = email.utils.parsedate_to_datetime(answer.headers["Date"]).timestamp()
+        add_numbers("", json.loads(self.daemon.get("/api/v1/status")[1]), served)
+        boot = time.time() + self.shifted_by - self.since_boot()
+        return {name: date - boot for name, date in served.items()
+                if self.DATES.search(name) or name == "Date"}
+
+    def look(self):
+        """What was known is as it was; what is new is of after the last look."""
+        before = self.since_boot()
+        self.daemon.scrape_after_polls()
+        dates = self.dates()
+        for name, date in dates.items():
+            with self.subTest(name=name, shifted_by=self.shifted_by):
+                if name in self.known:
+                    self.assertAlmostEqual(date, self.known[name], delta=1)
+                else:
+                    earliest = before if self.OF_NOW.search(name) else self.looked
+                    self.assertGreater(date, earliest - 1)
+                    self.assertLess(date, self.since_boot() + 1)
+        self.known = {name: date for name, date in dates.items() if not self.OF_NOW.search(name)}
+        self.looked = before
+
+    def reload(self):
+        reloads = len(self.daemon.lines("info"))
+        before = self.since_boot()
+        self.daemon.send(signal.SIGHUP)
+        line = harness.until("the reload", lambda: self.daemon.lines("info")[reloads:])[0]
+        logged = datetime.datetime.fromisoformat(re.search(r"ts=(\S+)Z", line)[1] + "+00:00")
+        boot = time.time() + self.shifted_by - self.since_boot()
+        self.assertGreater(logged.timestamp() - boot, before - 1)
+        self.assertLess(logged.timestamp() - boot, self.since_boot() + 1)
+        self.known = {name: date for name, date in self.known.items()
+                      if not self.OF_RELOAD.search(name)}
+
+    def test_each_date_that_it_serves_is_now_less_an_age_whatever_the_date_is_set_to(self):
+        print(f"\nPEX_SEED={self.SEED}")
+        chance = random.Random(self.SEED)
+        self.look()
+        self.assertGreater(len(self.known), 10)
+        for number in range(self.SHIFTS):
+            span = chance.choice(self.SPANS)
+            self.set_date(chance.randint(-span, span))
+            if number % 3 == 0:
+                self.tree.make(f"{number}")
+            if number % 4 == 0:
+                self.reload()
+            self.look()
+
+
+def add_numbers(path, value, numbers):
+    """Path -> number, of all in a JSON value."""
+    children = (value.items() if isinstance(value, dict) else
+                enumerate(value) if isinstance(value, list) else ())
+    for key, child in children:
+        add_numbers(f"{path}.{key}", child, numbers)
+    if isinstance(value, float):
+        numbers[path] = value
 
 
 class ReplacedFileTest(unittest.TestCase):
