@@ -46,6 +46,21 @@ bool is_gone_behind_its_mount(const UniqueFd& fd) {
 constexpr const char* kMountRemedy =
     "mount the directory of the file, not the file alone: a mount of a file keeps the old one";
 
+/// From the beginning to the end. `failed` makes the error of an errno.
+template <typename Failed>
+Result<std::string> read_all(const UniqueFd& fd, std::size_t max_bytes, Failed failed) {
+  std::string content;
+  char block[4096];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed(errno);
+    if (got == 0) return content;
+    content.append(block, static_cast<std::size_t>(got));
+    if (content.size() > max_bytes) return failed(EFBIG);
+  }
+}
+
 }  // namespace
 
 /// The kind is also checked before opening, because opening a device can have side effects: a
@@ -72,17 +87,13 @@ Result<std::string> read_small_file(const std::string& path, std::size_t max_byt
 
   const Result<UniqueFd> fd = open_regular_file(path, noun);
   if (!fd) return fd.error();
-
-  std::string content;
-  char block[4096];
-  for (;;) {
-    const ssize_t got = ::read(fd->get(), block, sizeof block);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed(errno);
-    if (got == 0) return content;
-    content.append(block, static_cast<std::size_t>(got));
-    if (content.size() > max_bytes) return failed(EFBIG);
-  }
+  Result<std::string> content = read_all(*fd, max_bytes, failed);
+  if (!content || noun.empty()) return content;
+  if (::lseek(fd->get(), 0, SEEK_SET) != 0) return failed(errno);
+  const Result<std::string> again = read_all(*fd, max_bytes, failed);
+  if (again && *again == *content) return content;
+  return Error{0, attempt(path, noun) + ", which is written to at the moment",
+               "write another file, and rename it to this one"};
 }
 
 std::string without_final_newline(std::string text) {

@@ -18,7 +18,8 @@ Result<UniqueFd> open_regular_file(const std::string& path, std::string_view nou
 
 /// The whole content of one regular file. Fails as open_regular_file does, with EFBIG beyond
 /// `max_bytes`, else with open's or read's errno. Works for files of sysfs and procfs, whose size
-/// is unknown before they are read.
+/// is unknown before they are read. With a `noun`, it is read twice, and refused with code 0 if
+/// that differs: a program is writing to it, and it may be half of each version.
 Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes = 64 * 1024,
                                     std::string_view noun = {});
 

@@ -10,11 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "support/temp_tree.h"
 
@@ -141,6 +144,34 @@ TEST(ReadSmallFileTest, DoesNotWaitForWhoHasALeaseOnTheFile) {
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, EAGAIN);
   std::signal(SIGIO, before);
+}
+
+TEST(ReadSmallFileTest, ReadsNoMixtureOfTwoVersionsWhileOneIsWritten) {
+  constexpr std::size_t kBytes = 64 * 1024;
+  test::TempTree tree;
+  tree.write("config", std::string(kBytes, 'a'));
+  const std::string path = tree.path("config");
+  const UniqueFd written{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  std::atomic<bool> must_end = false;
+  std::thread writer([&] {
+    for (int i = 1; !must_end; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      const std::string text(kBytes, i % 2 == 0 ? 'a' : 'b');
+      EXPECT_EQ(::pwrite(written.get(), text.data(), text.size(), 0), ssize_t{kBytes});
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+  while (std::chrono::steady_clock::now() < end) {
+    const Result<std::string> read = read_small_file(path, kBytes, "the configuration");
+    if (!read) {
+      EXPECT_NE(read.error().attempted.find("which is written to at the moment"),
+                std::string::npos);
+      continue;
+    }
+    EXPECT_EQ(*read, std::string(kBytes, read->front()));
+  }
+  must_end = true;
+  writer.join();
 }
 
 TEST(WithoutFinalNewlineTest, TakesOneLineBreakAway) {
