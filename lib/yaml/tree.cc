@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -86,6 +87,7 @@ class TreeBuilder final : public YAML::EventHandler {
               .text = without_padding(value),
               .plain = tag != "!",
               .tag = written_tag(tag)};
+    resolve_tag(text);
     if (source.starts_with('|') || source.starts_with('>')) trim_line_breaks(text.text);
     text.several_lines = !is_in_quotes(mark, source) &&
                          (text.text.find('\n') != text.text.npos || is_misindented(source, value));
@@ -117,6 +119,17 @@ class TreeBuilder final : public YAML::EventHandler {
     if (tag == "?" || tag == "!") return {};
     constexpr std::string_view kStandard = "tag:yaml.org,2002:";
     return tag.starts_with(kStandard) ? "!!" + tag.substr(kStandard.size()) : tag;
+  }
+
+  /// Programs that put all texts in quotes write a tag where that changes what a text is.
+  static void resolve_tag(Node& text) {
+    static constexpr std::string_view kOfPlainText[] = {"!!bool", "!!int", "!!float", "!!null"};
+    const bool is_plain = std::find(std::begin(kOfPlainText), std::end(kOfPlainText), text.tag) !=
+                          std::end(kOfPlainText);
+    if (!is_plain && text.tag != "!!str") return;
+    text.plain = is_plain;
+    if (text.tag == "!!null") text = {.kind = Node::Kind::kNothing, .place = text.place};
+    text.tag.clear();
   }
 
   static std::string without_padding(std::string value) {

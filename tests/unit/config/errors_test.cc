@@ -313,8 +313,8 @@ const std::vector<ErrorRow> kRows = {
          kOneLineRemedy},
     {"NoBlankAfterTheColon", kOneGroup + "limits: {max_series:5}\n",
      "c.yaml:2:10: limits.'max_series:5': unknown key. Remedy: did you mean 'max_series'?"},
-    {"ATag", kOneGroup + "collection: {interval: !!str 1s}\n",
-     "c.yaml:2:24: collection.interval: the YAML tag '!!str' is not supported. Remedy: remove the "
+    {"ATag", kOneGroup + "collection: {interval: !go 1s}\n",
+     "c.yaml:2:24: collection.interval: the YAML tag '!go' is not supported. Remedy: remove the "
      "tag"},
     // Durations.
     {"ADurationWithoutUnit",
