@@ -22,6 +22,15 @@ import web
 
 CONFIG = harness.config_of(events=["context-switches"], scope="[cpu]")
 IN_OWN_MOUNTS = ("unshare", "--mount", "--propagation=private")
+IN_A_TERMINAL = """
+import os, pty, signal, sys
+log = os.dup(2)
+if pty.fork()[0] == 0:
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.execvp(sys.argv[1], sys.argv[1:])
+signal.pause()
+"""
 IN_OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -35,6 +44,18 @@ def has_ended(pid):
         return harness.read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
+
+
+def pid_of(daemon):
+    """Of its own process, behind wrappers."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            program = os.readlink(f"/proc/{pid}/exe")
+            words = harness.read_text(f"/proc/{pid}/cmdline").split("\0")
+            if program == os.path.realpath(harness.daemon_binary) and words[1:2] == daemon.command[
+                    daemon.command.index(harness.daemon_binary) + 1:][:1]:
+                return int(pid)
+    raise AssertionError("no process of the daemon")
 
 
 class StoppedFileSystemTest(unittest.TestCase):
@@ -245,20 +266,98 @@ def add_numbers(path, value, numbers):
 
 
 class ReplacedFileTest(unittest.TestCase):
+    """After "configuration reloaded", what is in force is what a new open of the path on the host
+    gives."""
+
     def setUp(self):
-        harness.require_mounts()
+        harness.require_root()
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = f"{self.folder}/config.yaml"
+        self.number = 0
+
+    def text(self):
+        """Another configuration each time."""
+        self.number += 1
+        return CONFIG.replace("name: software", f"name: number-{self.number}")
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def rename(self, text):
+        os.replace(self.write(f"{self.folder}/new", text), self.path)
+
+    def write_in_place(self, text):
+        self.write(self.path, text)
+
+    def swap_link(self, text):
+        """As Kubernetes updates a ConfigMap: config.yaml -> ..data/config.yaml, ..data -> a directory."""
+        directory = f"{self.folder}/..{self.number}"
+        os.mkdir(directory)
+        self.write(f"{directory}/config.yaml", text)
+        os.symlink(directory, f"{self.folder}/..new")
+        os.replace(f"{self.folder}/..new", f"{self.folder}/..data")
+        if not os.path.islink(self.path):
+            os.symlink("..data/config.yaml", f"{self.folder}/link")
+            os.replace(f"{self.folder}/link", self.path)
+
+    def delete_and_write(self, text):
+        os.unlink(self.path)
+        self.write(self.path, text)
+
+    WAYS = (rename, write_in_place, swap_link, delete_and_write)
+
+    def assert_in_force(self, daemon):
+        (group,) = json.loads(daemon.get("/api/v1/status")[1])["groups"]
+        self.assertIn(f"name: {group['group']},", harness.read_text(self.path))
+
+    def test_whichever_way_it_is_replaced(self):
+        for way in self.WAYS:
+            self.write(self.path, self.text())
+            with self.subTest(way=way.__name__), harness.Daemon(
+                    CONFIG, config_path=self.path) as daemon:
+                for reloads in range(3):
+                    way(self, self.text())
+                    daemon.send(signal.SIGHUP)
+                    harness.until("the reload", lambda reloads=reloads: len(
+                        daemon.logged("configuration reloaded")) > reloads)
+                    self.assert_in_force(daemon)
+
+    def test_while_another_program_replaces_it_without_a_pause(self):
+        for way in self.WAYS:
+            self.write(self.path, self.text())
+            with self.subTest(way=way.__name__), harness.Daemon(
+                    CONFIG, config_path=self.path) as daemon:
+                end = time.monotonic() + 2
+                while time.monotonic() < end:
+                    for _ in range(50):
+                        way(self, self.text())
+                    daemon.send(signal.SIGHUP)
+                rests = f"number-{self.number}"
+                daemon.send(signal.SIGHUP)
+                harness.until("the last one", lambda rests=rests, daemon=daemon: rests in daemon.get(
+                    "/api/v1/status")[1])
+                self.assert_in_force(daemon)
+
+    def test_a_file_that_is_deleted_is_not_reloaded(self):
+        self.write(self.path, self.text())
+        daemon = self.enterContext(harness.Daemon(CONFIG, config_path=self.path))
+        os.unlink(self.path)
+        daemon.send(signal.SIGHUP)
+        daemon.logged("level=error", "ENOENT")
+        daemon.logged("level=error", "configuration not reloaded")
 
     def test_a_file_that_is_replaced_behind_its_mount_is_not_reloaded(self):
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        for name in ("host", "mounted"):
-            with open(f"{folder}/{name}", "w", encoding="utf-8") as file:
-                file.write(CONFIG)
+        harness.require_mounts()
+        host = self.write(f"{self.folder}/host", CONFIG)
+        mounted = self.write(f"{self.folder}/mounted", CONFIG)
         daemon = self.enterContext(harness.Daemon(
-            CONFIG, config_path=f"{folder}/mounted", wrapper=(
-                *IN_OWN_MOUNTS, "sh", "-c",
-                f'mount --bind {folder}/host {folder}/mounted && exec "$@"', "sh")))
+            CONFIG, config_path=mounted, wrapper=(
+                *IN_OWN_MOUNTS, "sh", "-c", f'mount --bind {host} {mounted} && exec "$@"', "sh")))
 
-        os.replace(shutil.copy(f"{folder}/host", f"{folder}/new"), f"{folder}/host")
+        os.replace(shutil.copy(host, f"{self.folder}/new"), host)
         daemon.send(signal.SIGHUP)
 
         daemon.logged("level=error", "replaced or deleted where it is mounted from")
@@ -277,24 +376,41 @@ class ParentTest(unittest.TestCase):
         within = ["nsenter", f"--target={first}", "--pid", "--mount"]
         return subprocess.run([*within, *command], check=False).returncode
 
-    def test_health_finds_it_below_an_init(self):
-        daemon, init = self.first_of_namespace(
-            "sh", "-c", '"$@" & trap "kill $!" TERM; wait; wait', "sh")
+    # The command before its own -> whether it is process 1 itself.
+    FIRST = {
+        "process 1": ((), True),
+        "an entry script that it replaces": (("sh", "-c", 'exec "$@"', "sh"), True),
+        "an entry script": (("bash", "-c", 'trap : TERM; "$@" & trap "kill $!" TERM; wait; wait',
+                             "bash"), False),
+        "an init": (("catatonit", "--"), False),
+    }
 
-        self.assertEqual(self.run_within(init, harness.daemon_binary, "health"), 0)
-        os.kill(init, signal.SIGTERM)
-        daemon.wait()
+    def test_health_reload_and_end_are_the_same_whatever_process_1_is(self):
+        for name, (before, _) in self.FIRST.items():
+            if before and not shutil.which(before[0]):
+                continue
+            with self.subTest(first=name):
+                daemon, first = self.first_of_namespace(*before)
+                self.assertEqual(self.run_within(first, harness.daemon_binary, "health"), 0)
+                os.kill(pid_of(daemon), signal.SIGHUP)
+                daemon.logged("configuration reloaded")
+                os.kill(first, signal.SIGTERM)
+                self.assertEqual(daemon.wait(), 0)
 
     def test_as_process_1_it_leaves_no_zombies(self):
-        daemon, first = self.first_of_namespace()
-        self.run_within(first, "sh", "-c", "sleep 1000 &")  # an orphan once the shell has ended
-        orphan = harness.until("the orphan", lambda: children_of(first))[0]
+        for name, (before, is_first) in self.FIRST.items():
+            if not is_first:
+                continue
+            with self.subTest(first=name):
+                daemon, first = self.first_of_namespace(*before)
+                self.run_within(first, "sh", "-c", "sleep 1000 &")  # an orphan once the shell ended
+                orphan = harness.until("the orphan", lambda: children_of(first))[0]
 
-        os.kill(int(orphan), signal.SIGKILL)
+                os.kill(int(orphan), signal.SIGKILL)
 
-        harness.until("no zombie", lambda: not os.path.exists(f"/proc/{orphan}"))
-        os.kill(first, signal.SIGTERM)
-        daemon.wait()
+                harness.until("no zombie", lambda: not os.path.exists(f"/proc/{orphan}"))
+                os.kill(first, signal.SIGTERM)
+                self.assertEqual(daemon.wait(), 0)
 
     def test_the_cpus_that_its_parent_gives_it_are_those_of_all_its_threads(self):
         harness.require_cpus(0, 1)
@@ -309,15 +425,31 @@ class ParentTest(unittest.TestCase):
         self.assertEqual(daemon.scrape().value("perf_event_exporter_cpus", state="counted"),
                          len(harness.online_cpus()))
 
-    def test_it_ends_with_its_terminal(self):
-        spawn = "import pty, sys; pty.spawn(sys.argv[1:])"
-        daemon = self.enterContext(harness.Daemon(CONFIG, wrapper=(sys.executable, "-c", spawn)))
-        pid = children_of(daemon.pid)[0]
+    # The command before its own in a terminal -> whether it ends when that closes.
+    IN_TERMINAL = {
+        "in the foreground": ((), True),
+        "of a shell": (("sh", "-c", '"$@"; :', "sh"), True),
+        "in the background of a shell": (("bash", "-ic", '"$@" & wait', "bash"), True),
+        "with nohup": (("nohup",), False),
+        "in a session of its own": (("sh", "-c", 'setsid "$@" & wait', "sh"), False),
+    }
 
-        self.addCleanup(lambda: has_ended(pid) or os.kill(int(pid), signal.SIGKILL))
-        daemon.child.kill()  # with it the terminal closes
-
-        harness.until("the end of the daemon", lambda: has_ended(pid))
+    def test_it_ends_with_its_terminal_unless_it_is_told_not_to(self):
+        for name, (before, ends) in self.IN_TERMINAL.items():
+            with self.subTest(started=name), harness.Daemon(
+                    CONFIG, wrapper=(sys.executable, "-c", IN_A_TERMINAL, *before)) as daemon:
+                pid = pid_of(daemon)
+                daemon.child.kill()  # with it the terminal closes
+                daemon.child.wait()
+                if ends:
+                    harness.until("the end of the daemon", lambda: has_ended(pid))
+                    continue
+                self.addCleanup(lambda: has_ended(pid) or os.kill(pid, signal.SIGKILL))
+                daemon.scrape_after_polls()
+                os.kill(pid, signal.SIGHUP)
+                daemon.logged("configuration reloaded")
+                os.kill(pid, signal.SIGTERM)
+                harness.until("the end of the daemon", lambda: has_ended(pid))
 
 
 if __name__ == "__main__":
