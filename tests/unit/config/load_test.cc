@@ -143,6 +143,7 @@ TEST(LoadTest, ReadsTheShortFormsOfConditions) {
 
   EXPECT_THAT(when("{vendor: AuthenticAMD}").vendor, ElementsAre("AuthenticAMD"));
   EXPECT_EQ(when("{cpus: 8}").cpus, (CpuCount{8, 65'536}));
+  EXPECT_EQ(when("{cpus: 8-8}").cpus, (CpuCount{8, 8}));
   EXPECT_EQ(when("{kernel: 6}").kernel, (LinuxVersion{6, 0, 0}));
   EXPECT_EQ(when("{kernel: '5.10'}").kernel, (LinuxVersion{5, 10, 0}));
 }
@@ -268,6 +269,19 @@ TEST(LoadTest, TakesOneScopeAsAWord) {
   ASSERT_THAT(messages(loaded), IsEmpty());
   EXPECT_FALSE(loaded.config.groups[0].cpu_scope);
   EXPECT_TRUE(loaded.config.groups[0].cgroup_scope);
+}
+
+TEST(LoadTest, ReadsTheSizeOfEachBuffer) {
+  std::size_t bytes = 64 * 1024;
+  for (const char* const size :
+       {"64KiB", "128KiB", "256KiB", "512KiB", "1MiB", "2MiB", "4MiB", "8MiB"}) {
+    const Loaded loaded =
+        load_text(kOneGroup + "cgroups: {records_buffer: " + size + "}\n", "c.yaml");
+
+    ASSERT_THAT(messages(loaded), IsEmpty());
+    EXPECT_EQ(loaded.config.cgroups.records_buffer, bytes) << size;
+    bytes *= 2;
+  }
 }
 
 TEST(LoadTest, TakesTheLongestNameAndTheMostEvents) {
