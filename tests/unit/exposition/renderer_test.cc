@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -18,6 +21,19 @@
 #include "exposition/poll_metrics.h"
 #include "snapshots.h"
 #include "support/events.h"
+
+namespace {
+
+time_t date_is_ahead = 0;  ///< in seconds
+
+}  // namespace
+
+/// The clocks of the kernel, with another date.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const int result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+  if (clock == CLOCK_REALTIME) time->tv_sec += date_is_ahead;
+  return result;
+}
 
 namespace pex::exposition::renderer_test {
 namespace {
@@ -645,6 +661,25 @@ TEST(RendererTest, ShowsSinceWhenACounterCountsWhereThatIsWanted) {
   EXPECT_THAT(written(snapshot, {Format::kText, {}, true}), Not(HasSubstr("_created")));
 }
 
+TEST(RendererTest, ShowsSinceWhenACounterCountsByTheDateAsItIsSetNow) {
+  const RenderOptions options{Format::kOpenMetrics, {}, true};
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a"}), {1});
+  snapshot.number = 1;
+  snapshot.same_since = {1};
+  Renderer renderer;
+  renderer.render(&snapshot, NoMetrics{}, options, std::make_shared<std::string>());
+
+  date_is_ahead = 3600;
+  const auto text = std::make_shared<std::string>();
+  renderer.render(&snapshot, NoMetrics{}, options, text);
+  const std::string all_new = written(snapshot, options);
+  date_is_ahead = 0;
+
+  EXPECT_THAT(all_new, HasSubstr("_created"));
+  EXPECT_EQ(*text, all_new);
+}
+
 TEST(RendererTest, AGroupThatIsNewerThanItsRowsCountsSinceItIsThere) {
   collect::Snapshot snapshot = cgroup_snapshot(
       scope_plan({{"core", {"cycles"}}, {"new", {"instructions"}}}), targets({"/a"}), {1, 2});
@@ -658,6 +693,19 @@ TEST(RendererTest, AGroupThatIsNewerThanItsRowsCountsSinceItIsThere) {
 
   EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_created{cgroup=\"/a\"} 4700000000\n"));
   EXPECT_THAT(text, HasSubstr("perf_cgroup_instructions_created{cgroup=\"/a\"} 4700000009\n"));
+}
+
+TEST(RendererTest, ASumOfGroupsCountsSinceTheNewestOfThemIsThere) {
+  collect::ScopePlan plan = scope_plan({{"a", {"cycles"}}, {"b", {"cycles"}}});
+  plan.columns[0].parts.push_back({1, 0});
+  plan.columns.pop_back();
+  collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1, 2});
+  snapshot.starts = collect::GroupStarts{*snapshot.plan};
+  snapshot.starts.cpu[0] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'009s});
+  snapshot.starts.cpu[1] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000s});
+
+  EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, true}),
+              HasSubstr("perf_cpu_cycles_created{cpu=\"0\"} 4700000009\n"));
 }
 
 TEST(RendererTest, EscapesWhatWouldEndAHelpText) {
