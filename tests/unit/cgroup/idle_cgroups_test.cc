@@ -103,6 +103,19 @@ TEST_F(IdleCgroupsTest, OneThatWorksNowAndThenStaysBusyForTwiceAsLongEachTime) {
   }
 }
 
+TEST_F(IdleCgroupsTest, OneThatWorksNowAndThenStaysBusyForAWeekAtMost) {
+  const Cgroup& cgroup = add(1);
+  updates_until_idle(cgroup);
+  for (int i = 0; i < 20; ++i) {
+    *cpu_times_[1] += 1s;
+    update();
+    ASSERT_FALSE(idle_.is_idle(cgroup));
+    now_ += 7 * 24h;
+    update();
+    ASSERT_TRUE(idle_.is_idle(cgroup)) << i;
+  }
+}
+
 TEST_F(IdleCgroupsTest, OneWhoseCpuTimeCannotBeReadIsBusy) {
   const Cgroup& cgroup = add(1);
   updates_until_idle(cgroup);
