@@ -291,6 +291,24 @@ TEST_F(SnapshotOfACgroupTest, HasARowForEachCpuWhenAskedFor) {
   EXPECT_EQ(published(column, snapshot.cgroup, 3), 6U);
 }
 
+TEST_F(SnapshotOfACgroupTest, KeepsTheRowsOfTheOtherCpusWhenACpuAppears) {
+  plan_->cgroup_per_cpu = true;
+  forget_polls();
+  set_cpus({{0, 2}, {}, {}});
+  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  kernel_.answer("cpu1 /a context-switches", counts({4}));
+  kernel_.answer("cpu2 /a context-switches", counts({5}));
+  (void)poll();
+
+  set_cpus({{0, 1, 2}, {}, {}});
+  const Snapshot snapshot = poll();
+
+  const PublishedEvent& column = plan_->cgroup.columns[0];
+  EXPECT_EQ(published(column, snapshot.cgroup, 0), 3U);
+  EXPECT_EQ(published(column, snapshot.cgroup, 1), 4U);
+  EXPECT_EQ(published(column, snapshot.cgroup, 2), 5U);
+}
+
 TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
   kernel_.answer("cpu0 /a context-switches", counts({5}));
   kernel_.refuse("cpu1 /a context-switches", EMFILE);
