@@ -59,7 +59,9 @@ std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
   for (const auto& [family, size] : sizes) {
     const auto& [name, cpus] = family;
     names.push_back(name + (size > 1 ? " (" + number(size) + ")" : "") +
-                    (cpus.empty() ? "" : " on " + host::name_cpus(cpus)));
+                    (!cpus.empty()                      ? " on " + host::name_cpus(cpus)
+                     : kind == events::PmuKind::kUncore ? " on no CPU now"
+                                                        : ""));
   }
   return join(names, kind == events::PmuKind::kOther ? ", " : "; ");
 }
@@ -70,6 +72,10 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   const plan::ProbeCpus probe_cpus{*here.resolver, here.cpus, excluded};
   if (probe_cpus.leave_out(pmu.name, {})) {
     return unknown(kSubject, pmu.name + ": not known, because all its CPUs are excluded");
+  }
+  const bool is_one_of_several = here.resolver->pmus().core_pmus().size() > 1;
+  if (is_one_of_several && probe_cpus.is_waiting(pmu.name)) {
+    return unknown(kSubject, pmu.name + ": not known, because none of its CPUs is online");
   }
   const int cpu = probe_cpus.of(pmu.name);
   const std::optional<plan::FreeCounters> free =

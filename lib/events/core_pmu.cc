@@ -50,7 +50,9 @@ std::vector<Resolution> counted_by_core_pmus(const Machine& machine, const CoreE
     perf::EventAttributes attributes;
     attributes.type = event.type;
     attributes.config = event.config;
-    return {Resolution{{identity, {{"", attributes}}}, ModifierSupport::kAll}};
+    const std::vector<const Pmu*> core = machine.pmus.core_pmus();
+    const std::string pmu = core.empty() ? "" : machine.where_it_counts(*core.front());
+    return {Resolution{{identity, {{pmu, attributes}}}, ModifierSupport::kAll}};
   }
   std::vector<Resolution> resolutions;
   for (const Pmu* pmu : machine.pmus.core_pmus()) {

@@ -18,6 +18,11 @@ std::string name_of(ParsedEvent event, const Modifiers& modifiers) {
 
 }  // namespace
 
+std::string Machine::where_it_counts(const Pmu& pmu) const {
+  const bool is_core_of_some = pmu.kind == PmuKind::kCore && (is_hybrid() || pmu.is_on_some_cpus);
+  return pmu.kind == PmuKind::kUncore || is_core_of_some ? pmu.name : "";
+}
+
 std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
                                           const perf::EventAttributes& attributes) {
   EventIdentity identity;

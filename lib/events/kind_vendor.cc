@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "base/lookup.h"
@@ -149,7 +150,18 @@ Unresolved no_sum(const std::string& name, const Pmu& pmu, TextOffset at) {
       "write the events of single PMUs, as " + ProgramTerm::kEventList + " shows them");
 }
 
-Remedy remedy_for(const VendorEvent& event, const Error& error) {
+/// The event of a PMU of this machine that has the name in other letters: msr/tsc/ of "TSC".
+std::optional<std::string> in_other_letters(const PmuCatalogue& pmus, const std::string& name) {
+  for (const Pmu& pmu : pmus.pmus()) {
+    for (const auto& [event, terms] : pmu.events) {
+      if (metric_word(event) == metric_word(name)) return pmu.name + "/" + event + "/";
+    }
+  }
+  return {};
+}
+
+Remedy remedy_for(const PmuCatalogue& pmus, const VendorEvent& event, const Error& error) {
+  if (const auto same = in_other_letters(pmus, event.name)) return "write '" + *same + "'";
   std::vector<std::string> names;
   for (const GenericEvent& generic : generic_events()) names.emplace_back(generic.name);
   for (const CacheEvent& cache : cache_events()) names.push_back(cache.name);
@@ -162,7 +174,8 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto encodings = encode_vendor_event(vendor.name);
   if (!encodings) {
     const Error& error = encodings.error();
-    return unavailable(event.at, error.code, error.attempted, remedy_for(vendor, error));
+    return unavailable(event.at, error.code, error.attempted,
+                       remedy_for(machine.pmus, vendor, error));
   }
   const std::size_t colons = vendor.name.find("::");
   const std::string name = vendor.name.substr(colons == std::string::npos ? 0 : colons + 2);
@@ -186,7 +199,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
       return no_sum(name, *pmu, event.at);
     }
     resolutions[index].spec.instances.push_back(
-        {family.empty() ? "" : pmu->name, encoding.attributes});
+        {pmu == nullptr ? "" : machine.where_it_counts(*pmu), encoding.attributes});
   }
   return resolutions;
 }

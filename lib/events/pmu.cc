@@ -16,6 +16,7 @@
 #include "base/small_file.h"
 #include "base/text.h"
 #include "host/cpu_list.h"
+#include "host/topology.h"
 
 namespace pex::events {
 namespace {
@@ -229,10 +230,14 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
   if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
   if (!names) return unreadable(names.error().code, folder);
   Files files;
+  const Result<std::vector<int>> online = host::online_cpus(roots);
   for (const std::string& name : *names) {
-    if (std::optional<Pmu> pmu = read_pmu(files, path_of(folder, name), name)) {
-      catalogue.pmus_.push_back(*std::move(pmu));
-    }
+    std::optional<Pmu> pmu = read_pmu(files, path_of(folder, name), name);
+    if (!pmu) continue;
+    pmu->is_on_some_cpus =
+        online && !pmu->cpus.empty() &&
+        !std::includes(pmu->cpus.begin(), pmu->cpus.end(), online->begin(), online->end());
+    catalogue.pmus_.push_back(*std::move(pmu));
   }
   if (files.shortage() != 0) return unreadable(files.shortage(), folder);
   return catalogue;

@@ -89,21 +89,13 @@ EventIdentity identity_of(const OnPmu& on, const PmuEvent& event, bool is_hybrid
   return identity;
 }
 
-/// Empty if every CPU has it: then no list of CPUs is required.
-std::string pmu_of_instance(const Pmu& pmu, bool is_hybrid) {
-  const bool is_on_some_cpus =
-      pmu.kind == PmuKind::kUncore || (pmu.kind == PmuKind::kCore && is_hybrid);
-  return is_on_some_cpus ? pmu.name : "";
-}
-
-Resolution resolution_of(const Family& family, const PmuEvent& event, bool is_hybrid) {
+Resolution resolution_of(const Machine& machine, const Family& family, const PmuEvent& event) {
   const OnPmu& first = family.found.front();
   Resolution resolution{
-      {identity_of(first, event, is_hybrid), {}},
+      {identity_of(first, event, machine.is_hybrid()), {}},
       first.pmu->kind == PmuKind::kCore ? ModifierSupport::kAll : ModifierSupport::kWholePmu};
   for (const OnPmu& on : family.found) {
-    resolution.spec.instances.push_back(
-        {pmu_of_instance(*on.pmu, is_hybrid), on.encoded.attributes});
+    resolution.spec.instances.push_back({machine.where_it_counts(*on.pmu), on.encoded.attributes});
   }
   return resolution;
 }
@@ -180,7 +172,7 @@ Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
     if (family.found.empty())
       continue;  // with a pattern over several families, not all need to have it
     if (const auto why = why_no_sum(family, event, at)) return *why;
-    resolutions.push_back(resolution_of(family, event, machine.is_hybrid()));
+    resolutions.push_back(resolution_of(machine, family, event));
   }
   if (resolutions.empty()) return families.front().failed.front().why;
   return resolutions;

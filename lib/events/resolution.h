@@ -28,6 +28,8 @@ struct Machine {
   const host::HostRoots& roots;
   const PmuCatalogue& pmus;
   bool is_hybrid() const { return pmus.core_pmus().size() > 1; }
+  /// As EventInstance::pmu: the PMU whose list of CPUs is needed; empty if every CPU has it.
+  std::string where_it_counts(const Pmu& pmu) const;
 };
 
 /// For an event that the kernel itself counts, on every CPU.

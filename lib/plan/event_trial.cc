@@ -52,12 +52,6 @@ bool is_cpu_clock(const events::EventInstance& instance) {
   return instance.attributes.type == clock.type && instance.attributes.config == clock.config;
 }
 
-bool may_be_about_guests(const events::PmuCatalogue& pmus, const perf::EventAttributes& event,
-                         int code) {
-  return (code == EOPNOTSUPP || code == EINVAL) && !event.exclude_guest && !event.exclude_host &&
-         !pmus.always_counts(event.type);
-}
-
 Error stands_still() {
   return Error{0, "this kernel does not count it for cgroups and tasks",
                "count task-clock, or run " + std::string(host::kDeadCpuClock.fixed_in)};
@@ -77,6 +71,12 @@ bool is_lasting(int code) {
   static constexpr int kTemporary[] = {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR,
                                        EBUSY,  ENOSPC, ENODEV, ESRCH};
   return std::find(std::begin(kTemporary), std::end(kTemporary), code) == std::end(kTemporary);
+}
+
+bool may_be_about_guests(const events::PmuCatalogue& pmus, const perf::EventAttributes& event,
+                         int code) {
+  return (code == EOPNOTSUPP || code == EINVAL) && !event.exclude_guest && !event.exclude_host &&
+         !pmus.always_counts(event.type);
 }
 
 bool is_about_rights(int code) { return code == EACCES || code == EPERM; }

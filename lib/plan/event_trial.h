@@ -25,6 +25,10 @@ bool is_about_rights(int code);
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader = nullptr);
 
+/// Whether the kernel may have refused the event with `code` because of exclude_guest = 0.
+bool may_be_about_guests(const events::PmuCatalogue& pmus, const perf::EventAttributes& event,
+                         int code);
+
 /// The kernel's result for one event of a group. Only a permanent error is a refusal.
 struct EventTrial {
   std::optional<Error> refused;  ///< on whole CPUs, which are tried first; or in tasks

@@ -529,6 +529,25 @@ TEST(EventResolverTest, ANameOfTheVendorInsideOfAPmuHasARemedy) {
             "write a name of the vendor without the PMU: 'INST_RETIRED.ANY'");
 }
 
+TEST(EventResolverTest, OneCorePmuThatIsNotOnAllCpusIsCountedOnItsOwn) {
+  const std::string a7 = "sys/bus/event_source/devices/armv7_cortex_a7";
+  for (const auto& [online, pmu] : {std::pair{"0-3", "armv7_cortex_a7"}, {"0-1", ""}}) {
+    const test::TempTree tree{{"sys/devices/system/cpu/online", online},
+                              {a7 + "/type", "8\n"},
+                              {a7 + "/cpus", "0-1\n"},
+                              {a7 + "/format/event", "config:0-7\n"},
+                              {a7 + "/events/cpu_cycles", "event=0x11\n"}};
+    for (const char* text :
+         {"cycles", "LLC-loads", "r1", "cpu_cycles", "armv7_cortex_a7/event=8/"}) {
+      const Resolved event = resolve(resolver_below(tree.root()), text);
+
+      ASSERT_TRUE(event) << text;
+      EXPECT_EQ(event->front().instances.front().pmu, pmu) << text;
+      EXPECT_TRUE(event->front().identity.labels.empty()) << text;
+    }
+  }
+}
+
 TEST(EventResolverTest, EnergyOfACoreIsADomainOfEnergy) {
   const test::TempTree tree{
       {"sys/bus/event_source/devices/power_core/type", "20\n"},

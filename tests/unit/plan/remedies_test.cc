@@ -119,6 +119,7 @@ TEST(RemediesTest, TheErrorOfAnEventDoesNotReturnWhenItsRemedyIsFollowed) {
       {"intel_client", "cs:u"},
       {"intel_client", "power/energy-pkg/u"},
       {"intel_client", "msr/aperff/"},
+      {"intel_client", "TSC"},
       {"intel_client", "cpu/event=0x3c,umsk=1/"},
       {"intel_client", "cpu/umask/"},
       {"intel_client", "cpu/mem-load/"},
