@@ -43,6 +43,7 @@ struct Line {
   bool tried = false;
   std::optional<Error> refused;  ///< why the event cannot be counted here
   std::string leader = {};       ///< event that must precede it in its group; empty: none
+  bool waits = false;            ///< no CPU of its PMU is online, so it was not tried
 };
 
 bool is_tried(const events::ListedEvent& event) { return !event.is_one_of_thousands; }
@@ -102,15 +103,24 @@ Line try_event(const events::ListedEvent& listed, const events::EventResolver& r
   }
   line.spec = std::move(specs->front());
   line.cpus = cpus_of(resolver.pmus(), *line.spec);
-  if (!line.tried) return line;
   const events::EventInstance& instance = line.spec->instances.front();
-  const perf::CounterSpec event{listed.name, instance.attributes};
+  line.waits = !instance.pmu.empty() && cpus.is_waiting(instance.pmu);
+  line.tried = line.tried && !line.waits;
+  if (!line.tried) return line;
+  perf::CounterSpec event{listed.name, instance.attributes};
   const perf::Place place{cpus.of(instance.pmu), -1, {}};
   Result<> tried = plan::try_event(kernel, event, place);
-  const auto needed = events::required_leader(resolver.pmus(), instance.attributes);
+  auto needed = events::required_leader(resolver.pmus(), instance.attributes);
   if (!tried && needed && needed->refusal == tried.error().code) {
     line.leader = needed->counter.name;
     tried = plan::try_event(kernel, event, place, &needed->counter);
+  }
+  if (!tried && plan::may_be_about_guests(resolver.pmus(), event.attributes, tried.error().code)) {
+    event.attributes.exclude_guest = true;
+    if (needed) needed->counter.attributes.exclude_guest = true;
+    const Result<> without =
+        plan::try_event(kernel, event, place, line.leader.empty() ? nullptr : &needed->counter);
+    if (without) return line;  // the exporter counts it so
   }
   if (!tried) line.refused = tried.error();
   return line;
@@ -143,9 +153,10 @@ void print_table(const std::vector<Line>& lines, bool hides_lacking) {
               << column(std::string(line.listed.kind), kKindColumn)
               << column(line.listed.pmu.empty() ? "-" : printable(line.listed.pmu), kPmuColumn)
               << column(line.cpus, kCpusColumn)
-              << column(
-                     is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
-                     kHereColumn)
+              << column(is_known     ? yes_or_no(!line.refused, line.refused.value_or(Error{}))
+                        : line.waits ? "waits"
+                                     : "listed",
+                        kHereColumn)
               << printable(description(line)) << '\n';
   }
   if (hidden > 0) {

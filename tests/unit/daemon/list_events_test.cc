@@ -80,6 +80,33 @@ TEST(EventListTest, HidesWhatTheMachineLacksUnlessAskedForAllOrByName) {
   EXPECT_THAT(table("*", false, EACCES), HasSubstr("\nbus-cycles "));
 }
 
+/// The table for the events of an uncore PMU.
+std::string listed_with(const char* cpumask, int refused_with_guests) {
+  const test::TempTree tree{{"sys/devices/system/cpu/online", "0\n"},
+                            {"sys/bus/event_source/devices/cpu/type", "4\n"},
+                            {"sys/bus/event_source/devices/imc/type", "20\n"},
+                            {"sys/bus/event_source/devices/imc/cpumask", cpumask},
+                            {"sys/bus/event_source/devices/imc/format/event", "config:0-7\n"},
+                            {"sys/bus/event_source/devices/imc/events/reads", "event=0x1\n"}};
+  test::ScriptedKernel kernel;
+  if (refused_with_guests != 0) kernel.refuse_with_guests(refused_with_guests);
+  Options options = asked_for("[ic][my]c*s*");
+  options.roots.sysfs = tree.path("sys");
+  Log log{LogLevel::kError, LogFormat::kLogfmt};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(list_events(options, kernel, log), kOk);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(EventListTest, AnEventWhosePmuHasNoCpuOnlineWaits) {
+  EXPECT_THAT(listed_with("\n", 0), ContainsRegex("imc/reads/ .* waits "));
+  EXPECT_THAT(listed_with("0\n", 0), ContainsRegex("imc/reads/ .* yes "));
+}
+
+TEST(EventListTest, AnEventThatTheKernelCountsWithoutGuestsIsThere) {
+  EXPECT_THAT(listed_with("0\n", EOPNOTSUPP), ContainsRegex("cycles .* yes "));
+}
+
 /// What is said on stderr.
 std::string said_about(const Options& options, ExitStatus expected) {
   test::ScriptedKernel kernel;
