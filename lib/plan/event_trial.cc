@@ -127,10 +127,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   }
   for (const events::EventInstance& instance : instances) {
     if (is_left_out(instance)) continue;
-    if (machine_.is_waiting(instance.pmu)) {
-      trial.tried_in_cgroup = false;
-      continue;
-    }
+    if (machine_.is_waiting(instance.pmu)) continue;  // expected to count, in both scopes
     perf::CounterSpec counter{event.identity.name, instance.attributes};
     counter.attributes.exclude_guest |= trial.is_without_guests;
     const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
