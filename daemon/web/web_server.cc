@@ -72,16 +72,12 @@ Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inher
   if (!access_reload_) {
     if (auto loaded = load_access(); !loaded) return loaded;
   }
-  auto server = http::Server::listen(
-      loop_, login_worker_, {options_.listen_addresses, inherited},
-      {.routes = routes(),
-       .limits = limits_here(),
-       .access = [this] { return access_; },
-       .on_refusal =
-           [this](const access::Peer& peer, std::string_view why) {
-             log_.debug("request refused", {{"peer", peer.text()}, {"reason", std::string(why)}});
-           },
-       .on_connection_limit = [this] { limit_log_.add(*server_); }});
+  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, inherited},
+                                     {.routes = routes(),
+                                      .limits = limits_here(),
+                                      .access = [this] { return access_; },
+                                      .on_refusal = refusal_log(),
+                                      .on_connection_limit = [this] { limit_log_.add(*server_); }});
   if (!server) return std::vector{server.error()};
   server_ = std::move(*server);
   if (const Result<> listening = listen_for_probes(); !listening) {
@@ -93,10 +89,18 @@ Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inher
   return {};
 }
 
+std::function<void(const access::Peer&, std::string_view)> WebServer::refusal_log() {
+  return [this](const access::Peer& peer, std::string_view why) {
+    log_.debug("request refused", {{"peer", peer.text()}, {"reason", std::string(why)}});
+  };
+}
+
 Result<> WebServer::listen_for_probes() {
   if (options_.health_address.empty()) return {};
   auto probes = http::Server::listen(loop_, login_worker_, {{options_.health_address}, {}},
-                                     {make_probe_routes(source_.routes), limits_of_probes()});
+                                     {.routes = make_probe_routes(source_.routes),
+                                      .limits = limits_of_probes(),
+                                      .on_refusal = refusal_log()});
   if (!probes) {
     return Error{probes.error().code, probes.error().attempted,
                  probes.error().code == EAFNOSUPPORT

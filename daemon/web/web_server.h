@@ -80,6 +80,7 @@ class WebServer final : public prometheus::Collectable {
   void note_scrape(const http::Request& request);
   void watch_access();
   void look_at_access();
+  std::function<void(const access::Peer&, std::string_view)> refusal_log();
   Result<> listen_for_probes();
   void log_listening(const std::vector<int>& inherited);
   void warn_of_open_lifecycle();

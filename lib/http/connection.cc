@@ -19,6 +19,8 @@ constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundr
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a final answer
 constexpr unsigned kNoStatus = 0;     ///< in place of a status: no client waits for an answer
 constexpr char kTlsHandshake = 0x16;  ///< the first byte of a TLS client (RFC 8446, 5.1)
+constexpr const char* kNoProtocol = "neither TLS nor HTTP";
+constexpr const char* kLateHandshake = "TLS handshake: not complete in time";
 constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
 
 }  // namespace
@@ -58,8 +60,10 @@ asio::awaitable<bool> Connection::secure() {
     co_await socket_.async_wait(Socket::wait_read, kReturnError);
     is_known = peek(first);
   }
+  const bool is_http = first >= 'A' && first <= 'Z';  // the letter of a method
   if (first != kTlsHandshake && first != 0) ++service_->errors.tls_handshake;
-  if (first >= 'A' && first <= 'Z') co_await refuse_plain_http();  // the letter of a method
+  if (first != kTlsHandshake && first != 0 && !is_http) service_->refused(peer_, kNoProtocol);
+  if (is_http) co_await refuse_plain_http();
   if (first != kTlsHandshake) co_return false;
 
   const bool may_begin = co_await wait_for_handshake();
@@ -68,13 +72,22 @@ asio::awaitable<bool> Connection::secure() {
   transport_access_ = access_->tls();
   enter(Phase::kAsking);
   const auto [error] = co_await transport_->handshake();
-  if (error) ++service_->errors.tls_handshake;
-  if (error) service_->refused(peer_, "TLS handshake: " + transport_->why_refused(error));
+  if (error) report_handshake(error);
   if (error && socket_.is_open()) {  // the client should read the reason instead of a reset
     transport_ = access::plain_transport(socket_);
     co_await linger_and_close();
   }
   co_return !error && socket_.is_open();
+}
+
+/// Not a connection that was closed for another client, which is reported there.
+void Connection::report_handshake(const error_code& error) {
+  ++service_->errors.tls_handshake;
+  if (deadline_.has_passed()) {
+    service_->refused(peer_, kLateHandshake);
+  } else if (socket_.is_open()) {
+    service_->refused(peer_, "TLS handshake: " + transport_->why_refused(error));
+  }
 }
 
 /// Peeks at the first byte; unchanged if the client has left. False: nothing has arrived, although
@@ -104,6 +117,7 @@ asio::awaitable<bool> Connection::wait_for_handshake() {
   });
   const std::chrono::milliseconds allowed = limits().read_timeout;
   const bool arrived = co_await wait_for(*permission, allowed);
+  if (!arrived && socket_.is_open()) service_->refused(peer_, kLateHandshake);
   co_return arrived&& socket_.is_open();
 }
 
@@ -162,6 +176,7 @@ asio::awaitable<bool> Connection::send(const Response& response, Framing framing
 
 void Connection::drop_unsent() {
   ++service_->errors.unsent_limit;
+  service_->refused(peer_, "dropped: clients do not read their responses, and this one least");
   abort();
 }
 
@@ -194,6 +209,7 @@ void Connection::stop_reading() {
 
 void Connection::drop_slow_client() {
   ++service_->errors.slow_client;
+  service_->refused(peer_, "dropped: it did not read its response in time");
   abort();
 }
 

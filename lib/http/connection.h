@@ -105,6 +105,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using OnExpiry = void (Connection::*)();
 
   bool peek(char& first);
+  void report_handshake(const boost::system::error_code& error);
   boost::asio::awaitable<void> refuse_plain_http();
   boost::asio::awaitable<bool> wait_for_handshake();
   boost::asio::awaitable<bool> receive();

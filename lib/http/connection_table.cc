@@ -12,6 +12,7 @@
 namespace pex::http {
 namespace {
 
+constexpr const char* kTooMany = "too many connections: closed for another client";
 constexpr std::size_t kSpareDescriptors = 8;
 
 auto most_of(const std::map<access::Peer, std::size_t>& shares) {
@@ -42,7 +43,9 @@ void ConnectionTable::admit(access::Socket socket, const access::Peer& peer) {
 void ConnectionTable::refuse(access::Socket socket, const access::Peer& peer) {
   ++service_.errors.connection_limit;
   report_connection_limit();
-  if (count(refused_) >= service_.site.limits.max_refusals && !closes_oldest_refused()) return;
+  if (count(refused_) >= service_.site.limits.max_refusals && !closes_oldest_refused()) {
+    return service_.refused(peer, kTooMany);
+  }
   refused_.push_back(
       converse(std::move(socket), peer, service_.shared_from_this(), Connection::Kind::kRefused));
 }
@@ -112,6 +115,9 @@ std::optional<Phase> ConnectionTable::close_first(Connections& connections, cons
   const auto connection = first->lock();
   const Phase phase = connection->standing().phase;
   connections.erase(first);
+  const bool had_its_answer = phase == Phase::kOver;
+  const bool has_no_request = phase == Phase::kIdle && !connection->is_refused();
+  if (!had_its_answer && !has_no_request) service_.refused(connection->peer(), kTooMany);
   connection->give_way();
   return phase;
 }

@@ -85,7 +85,7 @@ class ConnectionTable {
 
   static std::size_t count(Connections& connections);
   /// Closes the one with the lowest rank. Returns what it waited for; nothing if all stay.
-  static std::optional<Phase> close_first(Connections& connections, const RankOf& rank_of);
+  std::optional<Phase> close_first(Connections& connections, const RankOf& rank_of);
 
   template <typename Visit>
   void visit_open(Visit visit) const;

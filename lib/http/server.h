@@ -113,8 +113,9 @@ struct Site {
   /// The access rules, requested at every connection and every request, so that a change applies to
   /// the next one. Never null.
   std::function<std::shared_ptr<const access::Access>()> access = access::open_access;
-  /// Called with each client that is refused: by the TLS handshake, or by an answer of 400 or more.
-  /// On the loop; may be empty.
+  /// Called once for each client that is refused: by the TLS handshake, by an answer of 400 or
+  /// more, or by the end of its connection before its request has an answer. On the loop; may be
+  /// empty.
   std::function<void(const access::Peer& peer, std::string_view reason)> on_refusal = {};
   /// Called when a client arrived at the limit of connections, and it or another one that was not
   /// idle was closed: it can be called often, so it must be cheap. On the loop; may be empty.

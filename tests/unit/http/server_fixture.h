@@ -47,6 +47,10 @@ class ServerTest : public testing::Test {
     Site site{.routes = routes(),
               .limits = limits,
               .access = [this] { return access_; },
+              .on_refusal =
+                  [this](const access::Peer& peer, std::string_view reason) {
+                    refusals_.push_back(peer.text() + ": " + std::string(reason));
+                  },
               .on_connection_limit = on_connection_limit_};
     auto server = Server::listen(loop_, worker_, listening, std::move(site));
     ASSERT_TRUE(server) << describe(server.error());
@@ -81,6 +85,13 @@ class ServerTest : public testing::Test {
     ResponseCounts counted;
     on_loop([&] { counted = server_->responses(); });
     return counted;
+  }
+
+  /// "PEER: REASON" of each refusal since the last call.
+  std::vector<std::string> take_refusals() {
+    std::vector<std::string> taken;
+    on_loop([&] { taken = std::exchange(refusals_, {}); });
+    return taken;
   }
 
   ClientErrors errors() {
@@ -178,6 +189,7 @@ class ServerTest : public testing::Test {
   boost::asio::thread_pool worker_{1};
   std::shared_ptr<const access::Access> access_ = access::open_access();  ///< of the loop's thread
   std::function<void()> on_connection_limit_;                             ///< set before start()
+  std::vector<std::string> refusals_;                                     ///< of the loop's thread
   std::vector<Respond> kept_;  ///< by /later; of the loop's thread
   std::atomic<std::size_t> later_asked_ = 0;
   std::unique_ptr<Server> server_;
