@@ -113,11 +113,32 @@ MetricFamily reloaded_groups(const GroupChanges& changes) {
 
 }  // namespace
 
+ActiveSession::ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
+    : options_(options),
+      kernel_(kernel),
+      log_(log),
+      mounted_(host::mount_of_file(options.roots, options.config_file)) {}
+
+/// A mount of one file stays the old file: an editor that keeps it as its backup gives it another
+/// name where it is mounted from.
+std::optional<Error> ActiveSession::renamed_file() const {
+  const std::optional<host::Mount> now = host::mount_of_file(options_.roots, options_.config_file);
+  if (!now || !mounted_ || now->id != mounted_->id || now->root == mounted_->root) return {};
+  const bool has_name = !now->root.ends_with("//deleted");  // proc_pid_mountinfo(5)
+  return Error{0,
+               "read the configuration '" + options_.config_file +
+                   "', which was replaced or deleted where it is mounted from" +
+                   (has_name ? ", and is called '" + now->root + "' there" : ""),
+               "mount the directory of the file, not the file alone: a mount of a file keeps the "
+               "old one"};
+}
+
 const plan::Plan* ActiveSession::plan_in_force() const {
   return in_force() == nullptr ? nullptr : &in_force()->plan;
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
+  if (std::optional<Error> renamed = renamed_file()) return std::vector{*std::move(renamed)};
   auto loaded = plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force());
   if (loaded && options_.once) {  // no scrape comes later, for which a sum would begin with 0
     for (collect::SumPlan& sum : loaded->plan.counting.sums) sum.zero_for = {};

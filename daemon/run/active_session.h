@@ -12,6 +12,7 @@
 #include "daemon/run/counting_session.h"
 #include "daemon/status/status.h"
 #include "exposition/collected_family.h"
+#include "host/mounts.h"
 #include "perf/perf_kernel.h"
 #include "plan/machine/free_counters.h"
 #include "plan/machine/machine_description.h"
@@ -23,8 +24,7 @@ namespace pex::daemon {
 class ActiveSession final : public prometheus::Collectable {
  public:
   /// All outlive it.
-  ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
-      : options_(options), kernel_(kernel), log_(log) {}
+  ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log);
 
   /// Loads the configuration and plans what it counts. Runs on any thread while the loop keeps
   /// serving, as the session in force does not change until a reload ends. Fails with all errors
@@ -59,6 +59,7 @@ class ActiveSession final : public prometheus::Collectable {
  private:
   using Planned = Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>>;
 
+  std::optional<Error> renamed_file() const;
   const CountingSession* in_force() const { return current_.collector ? &current_ : nullptr; }
   const plan::Plan* plan_in_force() const;
   Result<CountingSession, std::vector<Error>> start(Planned planned) const;
@@ -66,6 +67,7 @@ class ActiveSession final : public prometheus::Collectable {
   const Options& options_;
   perf::PerfKernel& kernel_;
   Log& log_;
+  const std::optional<host::Mount> mounted_;  ///< of the file, as of the start
   ConfigurationLoad load_;
   CountingSession current_;
   GroupChanges reloaded_;  ///< by all reloads

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "base/small_file.h"
 #include "base/text.h"
@@ -39,7 +41,7 @@ std::optional<Mount> parse_mount(std::string_view line) {
   if (dash - fields.begin() < 6 || fields.end() - dash < 4) return {};
   if (fields[3].empty() || fields[4].empty()) return {};
   return Mount{without_octal_escapes(fields[3]), without_octal_escapes(fields[4]),
-               std::string(dash[1]), std::string(dash[3])};
+               std::string(dash[1]), std::string(dash[3]), std::string(fields[0])};
 }
 
 }  // namespace
@@ -68,6 +70,16 @@ Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
                      : Remedy()};
   }
   return parse_mounts(*text);
+}
+
+std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& path) {
+  std::error_code failed;
+  const std::string point = std::filesystem::canonical(path, failed).string();
+  const Result<std::vector<Mount>> mounts = read_mounts(roots);
+  if (failed || !mounts) return {};
+  const auto last = std::find_if(mounts->rbegin(), mounts->rend(),
+                                 [&point](const Mount& mount) { return mount.point == point; });
+  return last == mounts->rend() ? std::nullopt : std::optional(*last);
 }
 
 }  // namespace pex::host

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct Mount {
   std::string point;    ///< the mount point
   std::string fs_type;  ///< "cgroup2"
   std::string options;  ///< of the super block, comma-separated: "rw,perf_event"
+  std::string id = {};  ///< as long as it is mounted
 
   bool has_option(std::string_view option) const;
 };
@@ -26,5 +28,9 @@ std::vector<Mount> parse_mounts(std::string_view text);
 
 /// In mount order: a later mount on the same point hides the earlier one.
 Result<std::vector<Mount>> read_mounts(const HostRoots& roots);
+
+/// What a file is called where it is mounted from, if it is a mount by itself: a later mount of
+/// another file has another id, and a rename there another root.
+std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& path);
 
 }  // namespace pex::host

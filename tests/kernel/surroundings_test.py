@@ -349,19 +349,30 @@ class ReplacedFileTest(unittest.TestCase):
         daemon.logged("level=error", "ENOENT")
         daemon.logged("level=error", "configuration not reloaded")
 
+    # What is done on the host -> what is logged.
+    BEHIND_A_MOUNT = {
+        "mv new host": "",
+        "rm host": "",
+        "mv host host~ && mv new host": "/host~' there",  # as editors do
+        "ln host kept && mv new host": "",
+    }
+
     def test_a_file_that_is_replaced_behind_its_mount_is_not_reloaded(self):
         harness.require_mounts()
-        host = self.write(f"{self.folder}/host", CONFIG)
-        mounted = self.write(f"{self.folder}/mounted", CONFIG)
-        daemon = self.enterContext(harness.Daemon(
-            CONFIG, config_path=mounted, wrapper=(
-                *IN_OWN_MOUNTS, "sh", "-c", f'mount --bind {host} {mounted} && exec "$@"', "sh")))
-
-        os.replace(shutil.copy(host, f"{self.folder}/new"), host)
-        daemon.send(signal.SIGHUP)
-
-        daemon.logged("level=error", "replaced or deleted where it is mounted from")
-        daemon.logged("level=error", "configuration not reloaded")
+        for done, logged in self.BEHIND_A_MOUNT.items():
+            for name in ("new", "host", "mounted"):
+                self.write(f"{self.folder}/{name}", CONFIG)
+            bind = f'mount --bind {self.folder}/host {self.folder}/mounted && exec "$@"'
+            with self.subTest(done=done), harness.Daemon(
+                    CONFIG, config_path=f"{self.folder}/mounted",
+                    wrapper=(*IN_OWN_MOUNTS, "sh", "-c", bind, "sh")) as daemon:
+                self.write(f"{self.folder}/host", CONFIG)
+                daemon.send(signal.SIGHUP)
+                daemon.logged("configuration reloaded")
+                subprocess.run(done, shell=True, cwd=self.folder, check=True)
+                daemon.send(signal.SIGHUP)
+                daemon.logged("level=error", "deleted where it is mounted from", logged)
+                daemon.logged("level=error", "configuration not reloaded")
 
 
 class ParentTest(unittest.TestCase):
