@@ -310,6 +310,7 @@ class ReplacedFileTest(unittest.TestCase):
     WAYS = (rename, write_in_place, swap_link, delete_and_write)
 
     def assert_in_force(self, daemon):
+        daemon.scrape_after_polls()  # the status is that of the last poll
         (group,) = json.loads(daemon.get("/api/v1/status")[1])["groups"]
         self.assertIn(f"name: {group['group']},", harness.read_text(self.path))
 
