@@ -41,10 +41,12 @@ bool ServedTimes::Time::is_shorter_than(std::chrono::nanoseconds interval) const
 }
 
 Error ServedTimes::Time::warning(std::chrono::nanoseconds interval) const {
+  constexpr std::chrono::seconds kInSeconds{10};
   const std::chrono::seconds every = std::chrono::ceil<std::chrono::seconds>(interval);
+  const std::chrono::seconds whole = std::max(every, kInSeconds);
   return {0,
-          name + " is " + format_duration(time) + ", and a client scrapes every " +
-              std::to_string(every.count()) + " s: " + std::string(lost),
+          name + " is " + format_part(time, whole) + ", and a client scrapes every " +
+              format_part(every, whole) + ": " + std::string(lost),
           "set " + to_set + " to " + std::to_string(2 * every.count()) + "s"};
 }
 

@@ -1,6 +1,7 @@
 #include "base/duration.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 
 #include "base/lookup.h"
@@ -77,6 +78,20 @@ std::string format_duration(std::chrono::nanoseconds duration) {
   const UnitEntry* unit = kUnits;
   while (duration.count() % unit->nanoseconds != 0) ++unit;  // ns divides all
   return std::to_string(duration.count() / unit->nanoseconds) + std::string(unit->name);
+}
+
+std::string format_part(std::chrono::nanoseconds part, std::chrono::nanoseconds whole) {
+  constexpr std::int64_t kMaxNumber = 9999;
+  const UnitEntry* unit = lookup(kUnits, &UnitEntry::name, std::string_view("ns"));
+  while (unit != kUnits && whole.count() / unit->nanoseconds > kMaxNumber) --unit;
+  const double value = static_cast<double>(part.count()) / static_cast<double>(unit->nanoseconds);
+  char digits[64];
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  const int length = std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
+  std::string text(digits, static_cast<std::size_t>(length));
+  if (decimals > 0) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text.append(" ").append(unit->name);
 }
 
 }  // namespace pex

@@ -15,4 +15,8 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 /// The inverse of parse_duration, in the largest unit that keeps it whole: 90s, 2m, 250ms.
 std::string format_duration(std::chrono::nanoseconds duration);
 
+/// A part of what was measured, to three digits, and in the smallest unit in which the whole has at
+/// most four: "41.2 ms" of "1000 ms".
+std::string format_part(std::chrono::nanoseconds part, std::chrono::nanoseconds whole);
+
 }  // namespace pex

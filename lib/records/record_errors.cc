@@ -9,11 +9,9 @@
 namespace pex::collect {
 namespace {
 
-/// To three digits, as what was measured.
-std::string measured(std::chrono::nanoseconds time) {
-  std::chrono::nanoseconds unit{1};
-  while (time / unit >= 1000) unit *= 10;
-  return format_duration((time + unit / 2) / unit * unit);
+std::string unknown(const SwitchAttribution::Statistics& poll) {
+  return "nothing is known of " + format_part(poll.lost_time, poll.time) + " of " +
+         format_part(poll.time, poll.time);
 }
 
 std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
@@ -30,8 +28,7 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu) + ": nothing is known of " + measured(poll.lost_time) + " of " +
-                   measured(poll.time),
+                   on_cpu(cpu) + ": " + unknown(poll),
                "none: this kernel, or the hypervisor, does not report all switches; set "
                "'cgroups: {source: descriptors}' so that records are not tried"};
 }
@@ -47,27 +44,24 @@ Error records_lost(std::uint64_t lost, int cpu) {
 
 Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
-               "records of switches between cgroups were lost" + on_cpu(cpu) +
-                   ": nothing is known of " + measured(poll.lost_time) + " of " +
-                   measured(poll.time) +
+               "records of switches between cgroups were lost" + on_cpu(cpu) + ": " +
+                   unknown(poll) +
                    "; the exporter was kept off the CPU, or the buffer is too small",
                "raise cgroups.records_buffer, or give the exporter more CPU time (Nice=, "
                "CPUWeight= of the unit)"};
 }
 
 Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu) {
-  return Error{0,
-               "running tasks move to other cgroups again and again" + on_cpu(cpu) +
-                   ": nothing is known of " + measured(poll.lost_time) + " of " +
-                   measured(poll.time),
-               "none: descriptors count such tasks rightly; find out which program writes to "
-               "cgroup.procs all the time"};
+  return Error{
+      0, "running tasks move to other cgroups again and again" + on_cpu(cpu) + ": " + unknown(poll),
+      "none: descriptors count such tasks rightly; find out which program writes to "
+      "cgroup.procs all the time"};
 }
 
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
   return Error{0,
                "the names of " + number_of(cgroups, "cgroup") + on_cpu(cpu) +
-                   " were not found within a minute: " + measured(time) +
+                   " were not found within a minute: " + format_part(time, time) +
                    " of CPU time is counted for no cgroup",
                "if they are outside of the mounted tree, none; otherwise raise "
                "limits.max_cgroup_directories"};

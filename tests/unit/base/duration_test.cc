@@ -85,6 +85,18 @@ TEST(FormatDurationTest, UsesTheLargestUnitThatKeepsItWhole) {
   EXPECT_EQ(format_duration(0s), "0s");
 }
 
+TEST(FormatPartTest, HasThreeDigitsInTheUnitThatFitsTheWhole) {
+  EXPECT_EQ(format_part(41'200us, 1s), "41.2 ms");
+  EXPECT_EQ(format_part(1s, 1s), "1000 ms");
+  EXPECT_EQ(format_part(1'000'312us, 1'000'312us), "1000 ms");
+  EXPECT_EQ(format_part(412us, 1s), "0.41 ms");
+  EXPECT_EQ(format_part(204ms, 987ms), "204 ms");
+  EXPECT_EQ(format_part(1'500ms, 12s), "1.5 s");
+  EXPECT_EQ(format_part(10min, 10h), "10 m");
+  EXPECT_EQ(format_part(0ns, 5us), "0 ns");
+  EXPECT_EQ(format_part(0ns, 0ns), "0 ns");
+}
+
 RC_GTEST_PROP(FormatDurationTest, IsReadBackAsTheSameDuration, ()) {
   const nanoseconds duration{
       *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 9'223'372'036'854'775'806),

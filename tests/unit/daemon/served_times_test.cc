@@ -39,11 +39,11 @@ class ServedTimesTest : public ::testing::Test {
 TEST_F(ServedTimesTest, AreTooShortIfAClientScrapesLessOften) {
   EXPECT_EQ(warnings(config_of(10s, 60s), 30s),
             std::vector<std::string>{
-                "cgroups.linger is 10s, and a client scrapes every 30 s: what a cgroup counted "
+                "cgroups.linger is 10 s, and a client scrapes every 30 s: what a cgroup counted "
                 "between its last scrape and its end is lost"});
   EXPECT_EQ(warnings(config_of(60s, 10s), 30s),
             std::vector<std::string>{
-                "zero_for of sum 'workload' is 10s, and a client scrapes every 30 s: rate() and "
+                "zero_for of sum 'workload' is 10 s, and a client scrapes every 30 s: rate() and "
                 "increase() lack what a new sum has counted before its first scrape"});
   EXPECT_EQ(warnings(config_of(30s, 30s), 30s), std::vector<std::string>{});
 }
