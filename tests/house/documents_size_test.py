@@ -41,7 +41,7 @@ LIMITS = {  # KB
     "docs/development/abi.md": 18,
     "docs/development/benchmarks.md": 5,
     "docs/development/decisions.md": 10,
-    "docs/development/faults.md": 9,
+    "docs/development/faults.md": 10,
     "docs/development/inputs.md": 9,
     "packaging/helm/perf-event-exporter/README.md": 3,
     "tests/unit/events/machines/README.md": 2,
