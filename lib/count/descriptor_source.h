@@ -61,10 +61,8 @@ class CountedKernel final : public perf::PerfKernel {
 };
 
 /// Cgroups whose clock on a CPU goes on while none of their tasks runs there: enabled time grows,
-/// and running time does not. From Linux 5.17 on, the kernel leaves the clock of a cgroup like this
-/// if the last event of any cgroup on a CPU is closed while a task of the cgroup runs there, until
-/// the next one does (perf_cgroup_event_disable() and perf_cgroup_event_time_now() in
-/// kernel/events/core.c).
+/// and running time does not. Seen on Linux 6.18, now and then, after events of a cgroup were closed
+/// while a task of it ran; it ends when one runs there again. The cause in the kernel is not known.
 class StuckClocks {
  public:
   void set(std::size_t target, bool is_stuck);

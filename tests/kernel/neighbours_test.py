@@ -11,7 +11,6 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -151,69 +150,6 @@ def require_all():
     perf_events.require()
     harness.require_events(*EVENTS)
     harness.require(shutil.which("perf"), "perf is not installed (Debian: linux-perf)")
-
-
-class StuckClockTest(unittest.TestCase):
-    """If the last event of any cgroup on a CPU is closed while a task of the cgroup runs there, the
-    kernel does not stop the cgroup's clock on that CPU until a task of it runs there again (seen on
-    6.18): for events that are opened meanwhile, enabled time grows without running time."""
-    TRIALS = 30
-
-    def setUp(self):
-        perf_events.require()
-        users = perf_events.users()
-        harness.require(not users, f"others have events open, which stop the clock: {users}")
-        self.cpus = sorted(harness.online_cpus())
-        harness.require(len(self.cpus) > 1, "one CPU cannot close the event of another")
-        self.addCleanup(os.sched_setaffinity, 0, os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {self.cpus[0]})
-        self.tree = self.enterContext(harness.CgroupTree("stuck"))
-        self.path = self.tree.make("a")
-
-    @contextlib.contextmanager
-    def clock(self):
-        """A function that returns its time enabled, and running."""
-        with perf_events.directory(self.tree.mount + self.path) as cgroup:
-            fd = perf_events.open_event("page-faults", self.cpus[1], pid=cgroup, in_cgroup=True,
-                                        read_format=perf_events.TOTAL_TIME_ENABLED
-                                        | perf_events.TOTAL_TIME_RUNNING)
-        try:
-            yield lambda: struct.unpack("=QQQ", os.read(fd, 24))[1:]
-        finally:
-            os.close(fd)
-
-    def is_stuck(self):
-        with self.clock() as read:
-            before = read()[0]
-            time.sleep(0.01)
-            return read()[0] > before
-
-    def stop_no_clock(self):
-        for _ in range(self.TRIALS):
-            with harness.busy_loop(self.tree, self.path, self.cpus[1]):
-                with self.clock() as read:
-                    harness.until("the task runs", lambda: read()[1] > 0, pause=0.001)
-                time.sleep(0.01)
-            if self.is_stuck():
-                return
-        self.skipTest(f"in {self.TRIALS} trials, the kernel stopped the clock of the cgroup")
-
-    def test_an_idle_cgroup_has_counted_nothing_and_lacks_nothing(self):
-        self.stop_no_clock()
-        config = (harness.config_of(events=["context-switches"], scope="cgroup",
-                                    include=[self.path])
-                  .replace("cgroups: {", "cgroups: {source: descriptors, "))
-        with harness.Daemon(config) as daemon:
-            scrape = daemon.scrape_after_polls()
-            self.assertTrue(self.is_stuck())
-            self.assertEqual(scrape.value("perf_cgroup_context_switches_total", cgroup=self.path), 0)
-            self.assertFalse(scrape.has("perf_group_unmeasured_seconds_total", cgroup=self.path))
-            with harness.Workload(self.tree, self.path, self.cpus[1], 500, 1, 20) as workload:
-                workload.run()
-                scrape = daemon.scrape_after_polls()
-            self.assertGreaterEqual(
-                scrape.value("perf_cgroup_context_switches_total", cgroup=self.path), 500)
-            self.assertFalse(scrape.has("perf_group_unmeasured_seconds_total", cgroup=self.path))
 
 
 class FirstOnACpuTest(unittest.TestCase):
