@@ -71,11 +71,11 @@ class ShortLingerTest(unittest.TestCase):
         interval = harness.until("four scrapes at even intervals", seen)
 
         self.assertGreater(interval, shortest)
-        warned = daemon.logged(" level=warn ", "cgroups.linger is 200ms")
+        warned = daemon.logged(" level=warn ", "cgroups.linger is 0.2 s")
         self.assertEqual(len(warned), 1)
         self.assertIn("Remedy: set cgroups.linger to", warned[0])
         _, status = daemon.get("/api/v1/status")
-        self.assertIn("cgroups.linger is 200ms", " ".join(json.loads(status)["warnings"]))
+        self.assertIn("cgroups.linger is 0.2 s", " ".join(json.loads(status)["warnings"]))
 
 
 class LifeTest(unittest.TestCase):

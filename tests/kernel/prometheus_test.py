@@ -109,8 +109,9 @@ class PrometheusTest(unittest.TestCase):
         harness.undisturbed(self.compare_task_clock)
 
     def compare_task_clock(self):
-        """With the times of the polls, in two scrapes that Prometheus has stored."""
-        clocks, polled, late, lasted, before, standstills = zip(self.stored(), self.stored())
+        """With the times of the polls, in two scrapes that Prometheus has stored. Time that was not
+        measured, as of a CPU that counts in another way now, is in the evidence."""
+        clocks, unmeasured, polled, late, lasted, before, standstills = zip(self.stored(), self.stored())
         if late[1] != late[0]:
             raise harness.Disturbed(f"{late[1] - late[0]:.0f} polls were published without a late CPU")
         if standstills[1] != standstills[0]:
@@ -121,16 +122,19 @@ class PrometheusTest(unittest.TestCase):
         passed, polls = polled[1] - polled[0], lasted[1] - before[0]
         self.assertGreater(passed, 0)
         for cpu in cpus:
-            self.assertAlmostEqual(clocks[1][cpu] - clocks[0][cpu], passed,
-                                   delta=polls + passed / 100, msg=cpu)
+            missing = unmeasured[1].get(cpu, 0) - unmeasured[0].get(cpu, 0)
+            self.assertAlmostEqual(clocks[1][cpu] - clocks[0][cpu] + missing, passed,
+                                   delta=polls + passed / 100, msg=(cpu, missing))
 
     def stored(self):
-        """Of a scrape that comes later, with SCRAPES in between: task clock of each CPU, when it was
-        read, how many polls were late until then, how long all of them have lasted, and those of the
+        """Of a scrape that comes later, with SCRAPES in between: task clock and time unmeasured of each
+        CPU, when it was read, how many polls were late until then, how long all of them have lasted, and those of the
         scrape before, and how often the kernel did not schedule a group."""
         self.prometheus.await_scrapes(self.prometheus.scalar("sum_over_time(up[5m])") + SCRAPES)
         at = f"@ {self.prometheus.scalar('timestamp(up)'):.3f}"
-        return (self.prometheus.query(f"sum by (cpu) (perf_cpu_task_clock_seconds_total {at})"),
+        return (*(self.prometheus.query(f"sum by (cpu) ({name} {at})") for name in (
+                    "perf_cpu_task_clock_seconds_total",
+                    "perf_group_unmeasured_seconds_total{cpu!=''}")),
                 *(self.prometheus.scalar(f"sum(perf_event_exporter_{name} {at})") for name in (
                     "last_poll_timestamp_seconds", "cpu_late_polls_total",
                     "poll_duration_seconds_sum")),
