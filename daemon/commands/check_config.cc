@@ -249,6 +249,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const collect::Need need = plan::counting_need(*planned, by_records);
 
   std::cout << "configuration: " << printable(name_of_config(options)) << '\n';
+  if (!options.web_config_file.empty()) {
+    std::cout << "web configuration: '" << printable(options.web_config_file) << "' is valid\n";
+  }
   print_note_for_root("--config.check", options);
   std::cout << '\n';
   const bool lacks = lacks_cgroups(*planned, *tree);

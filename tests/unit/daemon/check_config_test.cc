@@ -150,8 +150,10 @@ TEST_F(CheckConfigTest, WarningsOfTheWebConfigurationAreNoErrors) {
   options_.web_config_file = tree_.path("web.yaml");
   testing::internal::CaptureStderr();
 
-  (void)output_for("{name: soft, events: [cs], scope: cpu}", options_, tree_, kernel_);
+  const std::string text =
+      output_for("{name: soft, events: [cs], scope: cpu}", options_, tree_, kernel_);
 
+  EXPECT_THAT(text, HasSubstr("web configuration: '" + options_.web_config_file + "' is valid\n"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               StartsWith("warning: the web configuration '" + options_.web_config_file +
                          "' has neither TLS nor users"));
