@@ -201,6 +201,8 @@ EXPECTED = [
     Expected("warn", r"[^\"]*the limit of connections", "too many clients", "crowds come"),
     Expected("warn", r"the kernel wrote no record of \d+ of \d+ switches", "records not written",
              "some virtual machines do not report all switches"),
+    Expected("info", "cgroups are counted by records of switches again", "records again",
+             "the kernel writes all of them again"),
     Expected("warn", r"\d+ records of switches between cgroups were lost", "records lost",
              "the machine is busy, and the daemon was kept off a CPU"),
     Expected("warn", "records of more than a tenth of the time were lost", "records lost",
