@@ -212,7 +212,7 @@ class NestedTest(unittest.TestCase):
         daemon.scrape_after_polls()
         scrape = daemon.scrape_after_polls()
 
-        self.assertGreater(used, 5 * self.WORK)
+        self.assertGreater(used, 4.5 * self.WORK)  # each of five, by another clock and from its start on
         self.assertAlmostEqual(scrape.value("perf_all_task_clock_seconds_total"), used, delta=1e-3)
 
 
