@@ -17,10 +17,12 @@ using Clock = SideThread::Clock;
 
 /// Waits until it is let go, as a file system without its server does.
 struct Hanging {
+  Semaphore begun;
   Semaphore go_on;
   std::atomic<int> times = 0;
 
   void operator()() {
+    begun.post();
     go_on.wait();
     ++times;
   }
@@ -55,6 +57,7 @@ TEST(SideThreadTest, AJobThatHangsKeepsWhatItOwnsAndDelaysNoEnd) {
   {
     SideThread thread("test", [job] { (*job)(); });
     thread.begin();
+    ASSERT_TRUE(job->begun.wait_until(Clock::now() + test::kPatience));
   }
   EXPECT_GT(job.use_count(), 1);
 
