@@ -182,7 +182,8 @@ Describer::Update Describer::update(Clock::time_point now) {
 }
 
 std::shared_ptr<const Description> Describer::describe(
-    const std::string& path, const std::shared_ptr<const Description>& before) const {
+    const std::string& path, const std::shared_ptr<const Description>& before,
+    bool is_series) const {
   const PathInfo info = parse_path(path);
   Description now;
   now.container_id = info.container_id;
@@ -208,8 +209,10 @@ std::shared_ptr<const Description> Describer::describe(
                     [&](const Label& own) { return own.first == label.first; });
     return is_set_by_rule || as_label_value(label.second).size() > max_label_bytes_;
   });
-  if (std::string series = series_path(path); series != path) {
-    now.of_series = describe(series, before ? before->of_series : nullptr);
+  std::string series = is_series ? std::string() : series_path(path);
+  // A '*' in a name that somebody has given leads to the same series as that of others.
+  if (!is_series && (series != path || path.find('*') != path.npos)) {
+    now.of_series = describe(series, before ? before->of_series : nullptr, true);
     now.series_path = std::move(series);
   }
   if (before && *before == now) return before;

@@ -28,8 +28,7 @@ struct Description {
   std::vector<Label> information;  ///< on perf_cgroup_info only
   std::string container_id;        ///< empty if it is not a container
   bool is_delegated = false;       ///< see PathInfo
-  std::string series_path = {};    ///< if it differs from the path (cgroup/series_path.h); else
-                                   ///< empty
+  std::string series_path = {};    ///< if others may share it (cgroup/series_path.h); else empty
   std::shared_ptr<const Description> of_series = {};  ///< of a cgroup at that path; else null
   bool has_lost_ids = false;  ///< see take_claimed_ids(): it does not get them again
 
@@ -68,9 +67,14 @@ class Describer {
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
   /// after its log is gone, and the result is the same object if nothing has changed.
   std::shared_ptr<const Description> describe(
-      const std::string& path, const std::shared_ptr<const Description>& before) const;
+      const std::string& path, const std::shared_ptr<const Description>& before) const {
+    return describe(path, before, false);
+  }
 
  private:
+  std::shared_ptr<const Description> describe(const std::string& path,
+                                              const std::shared_ptr<const Description>& before,
+                                              bool is_series) const;
   /// Of the thread while it is busy, but for `files`.
   struct Names {
     void update();

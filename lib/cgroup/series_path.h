@@ -13,9 +13,9 @@ namespace pex::cgroup {
 ///   a session                                  session-3.scope -> session-*.scope
 ///   a transient unit                           run-u12.service -> run-*.service
 ///
-/// A path that is none of these is returned as it is, and so is one of these results: no other path
-/// has the same series. Of systemd: instance_from_socket() in src/core/socket.c,
-/// src/login/logind-dbus.c, and make_unit_name() in src/run/run.c.
+/// A path that is none of these is returned as it is, and so is one of these results, which
+/// somebody may give to a cgroup: it has the same series. Of systemd: instance_from_socket() in
+/// src/core/socket.c, src/login/logind-dbus.c, and make_unit_name() in src/run/run.c.
 std::string series_path(std::string_view path);
 
 }  // namespace pex::cgroup

@@ -35,7 +35,8 @@ Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
     counters_.resize(target + 1);
     last_.resize((target + 1) * words_);
   }
-  always_count_ = cgroup && !group.shares_pmu;
+  is_of_cgroups_ = cgroup != nullptr;
+  always_count_ = is_of_cgroups_ && !group.shares_pmu;
   if (always_count_) clocks_->set(target, has_stuck_clock(*opened, before));
   counters_[target] = std::move(*opened);
   std::fill_n(last_.data() + target * words_, words_, 0);
@@ -45,6 +46,7 @@ Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
 /// Gives the memory of a burst of cgroups back.
 void DescriptorGroup::close(std::size_t target) {
   counters_[target].reset();
+  if (always_count_) clocks_->set(target, false);
   while (!counters_.empty() && !counters_.back()) counters_.pop_back();
   if (counters_.capacity() / 4 <= counters_.size()) return;
   counters_.shrink_to_fit();
@@ -81,7 +83,7 @@ GroupCounters::State DescriptorGroup::advance(std::size_t target, perf::GroupInt
   const std::span last = std::span(last_).subspan(target * words_, words_);
   const bool had_run = last[1] > 0;
   perf::advance(last, reading_, since);
-  if (clocks_->has(target) && !had_run) {
+  if (is_of_cgroups_ && clocks_->has(target) && !had_run) {
     since.enabled = since.running;
   } else if (always_count_ && reading_.time_running.count() > 0) {
     // Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts

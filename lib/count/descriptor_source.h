@@ -61,8 +61,9 @@ class CountedKernel final : public perf::PerfKernel {
 };
 
 /// Cgroups whose clock on a CPU goes on while none of their tasks runs there: enabled time grows,
-/// and running time does not. Seen on Linux 6.18, now and then, after events of a cgroup were closed
-/// while a task of it ran; it ends when one runs there again. The cause in the kernel is not known.
+/// and running time does not. Seen on Linux 6.18, now and then, after events of a cgroup were
+/// closed while a task of it ran; it ends when one runs there again. The cause in the kernel is not
+/// known.
 class StuckClocks {
  public:
   void set(std::size_t target, bool is_stuck);
@@ -100,7 +101,8 @@ class DescriptorGroup final : public GroupCounters {
   int cpu_;
   std::size_t words_;
   StuckClocks* clocks_;
-  bool always_count_ = false;  ///< events in cgroups that never lose the PMU
+  bool is_of_cgroups_ = false;  ///< target 0 of the others is the CPU
+  bool always_count_ = false;   ///< events in cgroups that never lose the PMU
   std::vector<std::optional<perf::CounterGroup>> counters_;  ///< by target
   std::vector<std::uint64_t> last_;                          ///< readings, [target * words_ + word]
   perf::GroupReading reading_;                               ///< reused, to allocate nothing

@@ -281,6 +281,18 @@ TEST(ClaimedIdsTest, ADelegatedCgroupLosesTheIdsOfAnotherOneHoweverShortItsPathI
   EXPECT_THAT(Describer{}.describe(claims.paths[0], claims.descriptions[0])->identity, IsEmpty());
 }
 
+TEST(SharedSeriesTest, ACgroupThatIsCalledLikeOneIsInIt) {
+  const Describer describer;
+  const auto session = describer.describe("/user.slice/session-1.scope", nullptr);
+  const auto literal = describer.describe("/user.slice/session-*.scope", nullptr);
+
+  EXPECT_EQ(session->series_path, "/user.slice/session-*.scope");
+  EXPECT_EQ(literal->series_path, session->series_path);
+  ASSERT_TRUE(literal->of_series);
+  EXPECT_EQ(*literal->of_series, *session->of_series);
+  EXPECT_FALSE(describer.describe("/user.slice/a.service", nullptr)->of_series);
+}
+
 TEST(ClaimedIdsTest, OneThatIsNestedLosesThePodThatIsAnothers) {
   Claims claims({container(kId), "/docker/" + kOtherId + container(std::string(64, 'c'))});
 
