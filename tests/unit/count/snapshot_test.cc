@@ -207,6 +207,22 @@ TEST_F(SnapshotTest, TheTimeOfACgroupWhoseClockIsStuckBeginsWhenItRuns) {
   EXPECT_EQ(second.cgroup[1].rows[0].times.running, 180ms);
 }
 
+/// The first cgroup has the same number as the CPU.
+TEST_F(SnapshotTest, ACgroupWhoseClockIsStuckHidesNoTimeOfItsCpu) {
+  plan_->cpu = test::scope_plan({{"core", {"cycles"}}});
+  plan_->cpu.groups[0].shares_pmu = true;
+  plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
+  make_cgroup("/a");
+  set_cpus({{0}, {}, {}});
+  kernel_.answer("cpu0 /a context-switches", starved());
+  kernel_.answer("cpu0 cycles", starved());
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(snapshot.cgroup[0].rows[0].times.enabled, 0ns);
+  EXPECT_GT(snapshot.cpu[0].rows[0].times.enabled, 0ns);
+}
+
 /// As after a reload that adds the group.
 TEST_F(SnapshotOfACgroupTest, OfAGroupThatWasNeverOpenedAsTheCgroupIsIdleCountsFrom0) {
   cgroups_[0].is_idle = true;
