@@ -306,6 +306,7 @@ void Collector::report_late_cpus(Round round) {
 /// elsewhere.
 Snapshot Collector::join_parts(std::vector<PollCycle*> parts) {
   for (const auto& worker : workers_) report_.now.add(worker->state());
+  const bool is_whole = parts.size() == ledger_->cpus();
   const auto joining = std::make_shared<Joining>(*ledger_, std::move(parts));
   wake_joiners(joining);
   (void)joining->work();
@@ -315,6 +316,7 @@ Snapshot Collector::join_parts(std::vector<PollCycle*> parts) {
       if (worker->is_joining()) worker->move_off_cpu();
     }
   }
+  ledger_->settle_losses(is_whole, tracker_.cpu_time());
   return joining->take(*models_);
 }
 

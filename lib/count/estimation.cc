@@ -201,11 +201,11 @@ void Estimation::add_unmeasured(std::size_t target, std::optional<nanoseconds> w
   note_wanted(target, *wanted, false);
   known_[target].wanted = true;
   changed_.add(target);
-  add_lost(target, *wanted);
+  if (wanted->count() > 0) add_times(target, {.enabled = *wanted, .unmeasured = *wanted});
 }
 
 void Estimation::add_lost(std::size_t target, nanoseconds time) {
-  if (time.count() > 0) add_times(target, {.enabled = time, .unmeasured = time});
+  if (time.count() > 0) increments_.add_lost(target, time);
 }
 
 void Estimation::add_times(std::size_t target, const GroupTimes& times) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "count/increments.h"
-#include "count/kept_totals.h"
 #include "count/pmu_absence.h"
 #include "count/row_set.h"
 #include "count/wanted_time.h"
@@ -34,6 +34,48 @@ struct AlwaysOn {
 /// estimated events of `plan`.
 estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan& plan,
                                const AlwaysOn& always_on);
+
+/// What a group has counted at each target since its series began, and for how long: only of a
+/// group by which others are estimated.
+class KeptTotals {
+ public:
+  explicit KeptTotals(std::size_t events) : events_(events) {}
+
+  void begin(std::size_t targets) {
+    is_kept_ = true;
+    resize(targets);
+  }
+  void resize(std::size_t targets) {
+    if (!is_kept_) return;
+    counts_.resize(targets * events_);
+    times_.resize(targets);
+  }
+  void forget(std::size_t target) {
+    if (!is_kept_) return;
+    std::fill_n(counts_.data() + target * events_, events_, 0);
+    times_[target] = {};
+  }
+
+  // Only if they are kept.
+
+  bool is_kept() const { return is_kept_; }
+  void add_count(std::size_t target, std::size_t event, std::uint64_t count) {
+    counts_[target * events_ + event] += count;
+  }
+  void add_time(std::size_t target, std::chrono::nanoseconds time) { times_[target] += time; }
+
+  std::uint64_t count(std::size_t target, std::size_t event) const {
+    return counts_[target * events_ + event];
+  }
+  /// Enabled, and not unmeasured.
+  std::chrono::nanoseconds time(std::size_t target) const { return times_[target]; }
+
+ private:
+  std::size_t events_;
+  bool is_kept_ = false;
+  std::vector<std::uint64_t> counts_;  ///< [target * events + event]
+  std::vector<std::chrono::nanoseconds> times_;
+};
 
 /// Estimates what one group has missed at each of its targets on one CPU: intervals become the
 /// increments that the ledger takes. Everything is in flat arrays with an element for each target,

@@ -92,30 +92,37 @@ class Increments {
     times_.push_back(times);
     totals_.resize(totals_.size() + events_);
   }
+  /// Time in which the target may have run, and nothing was counted.
+  void add_lost(std::size_t slot, std::chrono::nanoseconds time) {
+    lost_.add(slot);
+    lost_times_.push_back(time);
+  }
   void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
     changed_.add(slot);
     states_.push_back({before, now});
   }
 
   std::size_t size() const {
-    return exact_.slots.size() + estimated_.slots.size() + changed_.slots.size();
+    return exact_.slots.size() + estimated_.slots.size() + lost_.slots.size() +
+           changed_.slots.size();
   }
   /// Not all of it was counted all the time.
-  bool is_estimated() const { return !estimated_.slots.empty(); }
+  bool is_estimated() const { return !estimated_.slots.empty() || !lost_.slots.empty(); }
   void clear() {
-    for (Slots* slots : {&exact_, &estimated_, &changed_}) {
+    for (Slots* slots : {&exact_, &estimated_, &lost_, &changed_}) {
       empty(slots->slots);
       slots->rise = true;
     }
     empty(exact_values_);
     empty(times_);
     empty(totals_);
+    empty(lost_times_);
     empty(states_);
   }
 
   /// Calls for each element in `range`, in order,
-  ///   sink.add_exact(slot, enabled, counts), sink.add(slot, times, totals) or
-  ///   sink.change_state(slot, before, now).
+  ///   sink.add_exact(slot, enabled, counts), sink.add(slot, times, totals),
+  ///   sink.add_lost(slot, time) or sink.change_state(slot, before, now).
   template <typename Sink>
   void for_each(SlotRange range, Sink&& sink) const {
     exact_.for_each(range, [&](std::size_t slot, std::size_t i) {
@@ -125,6 +132,8 @@ class Increments {
     estimated_.for_each(range, [&](std::size_t slot, std::size_t i) {
       sink.add(slot, times_[i], std::span(totals_).subspan(i * events_, events_));
     });
+    lost_.for_each(range,
+                   [&](std::size_t slot, std::size_t i) { sink.add_lost(slot, lost_times_[i]); });
     changed_.for_each(range, [&](std::size_t slot, std::size_t i) {
       sink.change_state(slot, states_[i].before, states_[i].now);
     });
@@ -175,6 +184,8 @@ class Increments {
   Slots estimated_;
   std::vector<GroupTimes> times_;
   std::vector<EventTotal> totals_;  ///< [i * events + event]
+  Slots lost_;
+  std::vector<std::chrono::nanoseconds> lost_times_;
   Slots changed_;
   std::vector<StateChange> states_;
 };

@@ -361,6 +361,9 @@ class LabelSums::Adding {
     more_.totals.assign(totals.begin(), totals.end());
     add(slot);
   }
+  void add_lost(std::size_t slot, nanoseconds time) {
+    if (sums_.plan_->cgroup_per_cpu) add(slot, {.enabled = time, .unmeasured = time}, {});
+  }
   void change_state(std::size_t, const GroupState&, const GroupState&) {}
 
   /// After all others, those inside of them first.
@@ -452,7 +455,7 @@ void LabelSums::add(const TargetGroups& counted, const TargetSet& targets) {
   adding.add_begun_ones();
 }
 
-void LabelSums::add_passed_over(std::size_t slot, nanoseconds time) {
+void LabelSums::add_missing(std::size_t slot, std::size_t group, const GroupSum& more) {
   const CgroupTarget& target = targets_->cgroups[slot];
   const auto exists = [this](std::size_t outer) {
     return targets_->cgroups[outer].cgroup != nullptr;
@@ -460,9 +463,7 @@ void LabelSums::add_passed_over(std::size_t slot, nanoseconds time) {
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     LabelSum* const sum = members_[slot].places[number].sum;
     if (sum == nullptr || is_contained(target, slot, number, exists)) continue;
-    for (LabelSum::Group& group : sum->groups) {
-      group.sum.times.add({.enabled = time, .unmeasured = time});
-    }
+    sum->groups[group].sum.add(more);
   }
 }
 

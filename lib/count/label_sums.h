@@ -69,8 +69,8 @@ class LabelSums {
   /// Adds what this group, of scope cgroup, has counted on one CPU since the last part of a poll.
   /// `targets` are those of that part.
   void add(const TargetGroups& counted, const TargetSet& targets);
-  /// What a cgroup did while its counters were closed. An outer one, which exists, has it too.
-  void add_passed_over(std::size_t slot, std::chrono::nanoseconds time);
+  /// What a cgroup did while it was not counted. An outer one, which exists, has it too.
+  void add_missing(std::size_t slot, std::size_t group, const GroupSum& more);
 
   /// Puts the sums into `snapshot`, which has what was added. Of each snapshot, in order.
   void publish(Snapshot& snapshot, Clock::time_point now, PollReport& report);

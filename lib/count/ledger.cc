@@ -92,7 +92,7 @@ constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
 // --- plan, targets and CPUs ---------------------------------------------------------------------
 
 Ledger::Ledger(std::shared_ptr<const CountingPlan> plan)
-    : plan_(std::move(plan)), starts_(*plan_), sums_(plan_) {
+    : plan_(std::move(plan)), starts_(*plan_), losses_(plan_->cgroup.groups.size()), sums_(plan_) {
   for (const GroupPlan& group : plan_->cgroup.groups) {
     assert(group.id != kNoGroup);
     cgroups_.push_back(blank(group));
@@ -119,6 +119,7 @@ void Ledger::follow(std::shared_ptr<const CountingPlan> plan) {
                   [&](const auto& group) { return !find_group(plan_->cpu, group.first); });
   }
   starts_.follow(*before, *plan_, BootClock::now());
+  losses_.follow(plan_->cgroup.groups.size());
   sums_.follow(plan_);
   due_.add_all();
 }
@@ -147,6 +148,10 @@ void Ledger::follow_series(const TargetSet& before) {
       of.states[row] = {};
     }
   }
+  for (std::size_t slot = 0; slot < before.cgroups.size(); ++slot) {
+    if (slot < slots() && !targets_->has_series_of(before, slot)) losses_.forget(slot);
+  }
+  losses_.resize(slots());
   same_since_.resize(slots());
   unknown_.resize(slots());
   due_.reset(slots());
@@ -185,9 +190,10 @@ std::size_t Ledger::index_of(int cpu) const {
 class Ledger::Sink {
  public:
   /// `counted`: the targets that it was counted at.
-  Sink(Ledger& ledger, OfCgroups& of, std::size_t of_cpu, const TargetSet& counted)
+  Sink(Ledger& ledger, std::size_t group, std::size_t of_cpu, const TargetSet& counted)
       : ledger_(ledger),
-        of_(of),
+        group_(group),
+        of_(ledger.cgroups_[group]),
         rows_of_slot_(ledger.rows_of_slot()),
         of_cpu_(of_cpu),
         counted_(ledger.targets_->has_layout_of(counted) ? nullptr : &counted) {}
@@ -211,6 +217,13 @@ class Ledger::Sink {
       of_.table.total(row, event).add(totals[event]);
     }
   }
+  /// The kernel's account of a cgroup is of all CPUs together.
+  void add_lost(std::size_t slot, std::chrono::nanoseconds time) {
+    if (ledger_.plan_->cgroup_per_cpu) return add(slot, {.enabled = time, .unmeasured = time}, {});
+    if (has_ended(slot)) return;
+    note(slot);
+    ledger_.losses_.add(slot, group_, time);
+  }
   void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
     if (has_ended(slot)) return;
     StateCounts& states = of_.states[note(slot)];
@@ -229,6 +242,7 @@ class Ledger::Sink {
   }
 
   Ledger& ledger_;
+  std::size_t group_;
   OfCgroups& of_;
   std::size_t rows_of_slot_;
   std::size_t of_cpu_;  ///< its place in the rows of a slot
@@ -256,6 +270,9 @@ void Ledger::add_own(const PollCycle& cycle) {
     void add(std::size_t, const GroupTimes& times, std::span<const EventTotal> totals) {
       of_.times.add(times);
       for (std::size_t i = 0; i < totals.size(); ++i) of_.totals[i].add(totals[i]);
+    }
+    void add_lost(std::size_t, std::chrono::nanoseconds time) {
+      of_.times.add({.enabled = time, .unmeasured = time});
     }
     void change_state(std::size_t, const GroupState&, const GroupState& now) { of_.state = now; }
 
@@ -286,7 +303,7 @@ void Ledger::add_cgroups(const PollCycle& cycle, SlotRange range) {
   for (const TargetGroups& group : cycle.groups_of_cgroups()) {
     const std::optional<std::size_t> place = find_group(plan_->cgroup, group.plan().id);
     if (!place) continue;
-    group.increments().for_each(range, Sink(*this, cgroups_[*place], of_cpu, *cycle.targets()));
+    group.increments().for_each(range, Sink(*this, *place, of_cpu, *cycle.targets()));
   }
 }
 
@@ -294,14 +311,31 @@ void Ledger::add_to_sums(const PollCycle& cycle) {
   for (const TargetGroups& group : cycle.groups_of_cgroups()) sums_.add(group, *cycle.targets());
 }
 
+void Ledger::settle_losses(bool is_whole, const Losses::CpuTime& cpu_time) {
+  std::vector<GroupTable*> tables;
+  for (OfCgroups& of : cgroups_) tables.push_back(&of.table);
+  losses_.settle(plan_->cgroup, *targets_, tables, is_whole, cpu_time,
+                 [this](std::size_t slot, std::size_t group, const GroupSum& more) {
+                   add_missing(slot, group, more);
+                 });
+}
+
 void Ledger::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
   if (plan_->cgroup_per_cpu) return;
-  for (OfCgroups& of : cgroups_) {
-    of.table.is_estimated = true;
-    of.table.rows[slot].times.add({.enabled = time, .unmeasured = time});
+  for (std::size_t group = 0; group < cgroups_.size(); ++group) {
+    cgroups_[group].table.is_estimated = true;
+    add_missing(slot, group, {{.enabled = time, .unmeasured = time}, {}});
   }
-  sums_.add_passed_over(slot, time);
   due_.add(slot);
+}
+
+void Ledger::add_missing(std::size_t slot, std::size_t group, const GroupSum& more) {
+  GroupTable& table = cgroups_[group].table;
+  table.rows[slot].times.add(more.times);
+  for (std::size_t event = 0; event < more.totals.size(); ++event) {
+    table.total(slot, event).add(more.totals[event]);
+  }
+  sums_.add_missing(slot, group, more);
 }
 
 // --- values -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "count/increments.h"
 #include "count/label_sums.h"
 #include "count/learning.h"
+#include "count/losses.h"
 #include "count/poll_cycle.h"
 #include "count/row_set.h"
 #include "count/snapshot.h"
@@ -62,6 +63,11 @@ class Ledger {
   /// then on all groups have evidence.
   void add_passed_over(std::size_t slot, std::chrono::nanoseconds time);
 
+  /// Adds what cgroups did while nothing was counted (Losses), once all parts of a poll are added;
+  /// `is_whole`: of all CPUs.
+  void settle_losses(bool is_whole, const Losses::CpuTime& cpu_time);
+  std::size_t cpus() const { return cpus_.size(); }
+
   std::size_t slots() const;
 
   /// Finds the values of the rows that have changed since the last snapshot: first which they are,
@@ -108,6 +114,7 @@ class Ledger {
 
   void follow_series(const TargetSet& before);
   OfCgroups blank(const GroupPlan& group) const;
+  void add_missing(std::size_t slot, std::size_t group, const GroupSum& more);
   std::size_t rows_of_slot() const { return plan_->cgroup_per_cpu ? cpus_.size() : 1; }
   std::size_t index_of(int cpu) const;
   bool knows(const Cpu& cpu, GroupId group, std::size_t slot) const;
@@ -124,6 +131,7 @@ class Ledger {
   std::vector<Behind> behind_;
   RowSet unknown_;  ///< slots that some of these did not know
   GroupStarts starts_;
+  Losses losses_;
   LabelSums sums_;
 };
 

@@ -162,6 +162,7 @@ class TargetTracker {
   std::vector<std::string> left_out() const;
 
   const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
+  const cgroup::IdleCgroups::CpuTime& cpu_time() const { return cgroups_.cpu_time; }
   std::size_t max_series() const { return budget_.max_series; }
 
   /// Readable if cgroups may have appeared or disappeared; -1 if only update() detects that. Only

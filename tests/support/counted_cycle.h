@@ -85,7 +85,7 @@ class CountedCycle : public collect::PollCycle {
 
     CountedTotals& at(std::size_t slot, std::size_t events) const {
       if (slot >= counted.size()) counted.resize(slot + 1);
-      counted[slot].events.resize(events);
+      counted[slot].events.resize(std::max(events, counted[slot].events.size()));
       return counted[slot];
     }
     void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
@@ -100,6 +100,10 @@ class CountedCycle : public collect::PollCycle {
       to.is_estimated = true;
       to.group_times.add(times);
       for (std::size_t i = 0; i < totals.size(); ++i) to.events[i].add(totals[i]);
+    }
+    /// As if the kernel had no account of CPU time (collect::Losses).
+    void add_lost(std::size_t slot, std::chrono::nanoseconds time) const {
+      add(slot, {.enabled = time, .unmeasured = time}, {});
     }
     void change_state(std::size_t, const collect::GroupState&, const collect::GroupState&) const {}
   };

@@ -17,6 +17,7 @@ using ::testing::Pair;
 struct Sums {
   std::map<std::size_t, EventTotal> totals;
   std::map<std::size_t, GroupTimes> times;
+  std::map<std::size_t, std::chrono::nanoseconds> lost;
   std::map<std::size_t, std::vector<GroupState>> states;
 
   void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
@@ -28,6 +29,7 @@ struct Sums {
     times[slot].add(more);
     totals[slot].add(counts[0]);
   }
+  void add_lost(std::size_t slot, std::chrono::nanoseconds time) { lost[slot] += time; }
   void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
     states[slot] = {before, now};
   }
@@ -53,10 +55,12 @@ TEST(IncrementsTest, HaveAllThatWasAdded) {
   increments.add_exact(3, 1s, kFive);
   increments.add(3, kHalf, std::vector<estimate::EventIncrement>{{100, 90, 4}});
   increments.add_times(3, {.enabled = 7s, .unmeasured = 7s});
+  increments.add_lost(3, 2s);
 
   const Sums sums = sums_in(increments);
 
   EXPECT_EQ(sums.totals.at(3).value, 5U + 100 + 90);
+  EXPECT_EQ(sums.lost.at(3), 2s);
   EXPECT_EQ(sums.totals.at(3).observed, 5U + 100);
   EXPECT_EQ(sums.totals.at(3).variance, 4);
   EXPECT_EQ(sums.times.at(3).enabled, 10s);

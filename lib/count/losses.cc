@@ -1,0 +1,198 @@
+#include "count/losses.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// After a loss, cgroups that run are read at so many polls: another loss is likely.
+constexpr unsigned kPollsFollowed = 60;
+
+nanoseconds counted(const GroupTimes& times) { return times.enabled - times.unmeasured; }
+
+/// A group that is counted on all CPUs, as the kernel's account is of all.
+std::optional<std::size_t> find_whole_group(const ScopePlan& plan, const MachineCpus& cpus) {
+  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+    const GroupPlan& of = plan.groups[group];
+    const bool is_whole = std::all_of(cpus.online.begin(), cpus.online.end(), [&](int cpu) {
+      return cpus.counts_on(of.pmu, cpu, of.left_out_cpus);
+    });
+    if (is_whole) return group;
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Of one poll.
+class Losses::Settling {
+ public:
+  Settling(Losses& losses, const ScopePlan& plan, std::span<GroupTable* const> tables,
+           std::optional<std::size_t> whole, const Add& add)
+      : losses_(losses), plan_(plan), tables_(tables), whole_(whole), add_(add) {}
+
+  void settle(std::size_t slot, const cgroup::Cgroup* cgroup, const CpuTime& cpu_time) {
+    const std::span<nanoseconds> lost = lost_at(slot);
+    const nanoseconds most = *std::max_element(lost.begin(), lost.end());
+    const auto known = losses_.accounts_.find(slot);
+    Account* account = known == losses_.accounts_.end() ? nullptr : &known->second;
+    const bool may_know = whole_ && cgroup != nullptr && cgroup->path != "/";
+    if (!may_know) return give_up(slot);
+    const bool is_same = account != nullptr && account->cgroup == cgroup->id;
+    if (is_same && most.count() == 0 && counted_at(slot) == account->groups[*whole_].counted) {
+      return;  // it did nothing, and its account stands still
+    }
+    const std::optional<nanoseconds> used = cpu_time(cgroup->path);
+    if (!used) return give_up(slot);
+    if (!is_same) {
+      give_up(slot);
+      begin(slot, cgroup->id);
+    } else {
+      go_on(slot, *account, {*used - account->used, growth(slot, *account), most}, lost);
+    }
+    losses_.accounts_.at(slot).used = *used;
+    std::fill(lost.begin(), lost.end(), nanoseconds{0});
+  }
+
+ private:
+  std::span<nanoseconds> lost_at(std::size_t slot) {
+    return std::span(losses_.lost_).subspan(slot * losses_.groups_, losses_.groups_);
+  }
+  nanoseconds counted_at(std::size_t slot) const {
+    return counted(tables_[*whole_]->rows[slot].times);
+  }
+  nanoseconds growth(std::size_t slot, const Account& account) const {
+    return std::max(counted_at(slot) - account.groups[*whole_].counted, nanoseconds{0});
+  }
+
+  /// All of it is unmeasured.
+  void give_up(std::size_t slot) {
+    losses_.accounts_.erase(slot);
+    const std::span<nanoseconds> lost = lost_at(slot);
+    for (std::size_t group = 0; group < lost.size(); ++group) {
+      add_unmeasured(slot, group, std::exchange(lost[group], nanoseconds{0}));
+    }
+  }
+
+  void add_unmeasured(std::size_t slot, std::size_t group, nanoseconds time) {
+    if (time.count() > 0) add_(slot, group, {{.enabled = time, .unmeasured = time}, {}});
+  }
+
+  void begin(std::size_t slot, std::uint64_t cgroup) {
+    Account account{.cgroup = cgroup, .used = {}, .missing = {}, .groups = {}};
+    for (const GroupPlan& group : plan_.groups) {
+      account.groups.push_back({.counted = {},
+                                .values = std::vector<std::uint64_t>(group.estimated()),
+                                .has_counted = false,
+                                .estimator = estimate::GroupEstimator{group.estimated()}});
+    }
+    for (std::size_t group = 0; group < account.groups.size(); ++group) {
+      note(slot, group, account.groups[group]);
+    }
+    losses_.accounts_.emplace(slot, std::move(account));
+  }
+
+  void note(std::size_t slot, std::size_t group, OfGroup& of) const {
+    of.counted = counted(tables_[group]->rows[slot].times);
+    for (std::size_t event = 0; event < of.values.size(); ++event) {
+      of.values[event] = tables_[group]->total(slot, event).value;
+    }
+  }
+
+  void go_on(std::size_t slot, Account& account, const estimate::MissingTime::Interval& interval,
+             std::span<const nanoseconds> lost) {
+    const estimate::MissingTime::Found found = account.missing.advance(interval);
+    for (std::size_t group = 0; group < lost.size(); ++group) {
+      OfGroup& of = account.groups[group];
+      const nanoseconds time = std::min(found.time, lost[group]);
+      const nanoseconds more =
+          std::max(counted(tables_[group]->rows[slot].times) - of.counted, nanoseconds{0});
+      of.has_counted = of.has_counted || more.count() > 0;
+      // Counted on some of the CPUs only, it may have run on the others.
+      const bool is_known = found.is_estimate && lost[group] == interval.lost && of.has_counted;
+      if (!is_known) add_unmeasured(slot, group, time);
+      fill(slot, group, of, more, is_known ? time : nanoseconds{0}, found.variance);
+      note(slot, group, of);
+    }
+  }
+
+  /// The group counted for the time `more`, and its cgroup ran for the time `missing` besides.
+  void fill(std::size_t slot, std::size_t group, OfGroup& of, nanoseconds more, nanoseconds missing,
+            double variance) {
+    const std::size_t events = of.values.size();
+    std::vector<std::uint64_t> counts(events);
+    for (std::size_t event = 0; event < events; ++event) {
+      counts[event] = tables_[group]->total(slot, event).value - of.values[event];
+    }
+    increments_.resize(events);
+    models_.resize(events);
+    updates_.assign(events, {});
+    const estimate::GroupIncrement increment =
+        of.estimator.advance({.enabled = more + missing, .running = more, .counts = counts},
+                             models_, increments_, updates_);
+    if (missing.count() == 0) return;
+    GroupSum filled;
+    filled.times = {
+        .enabled = missing, .imputed = increment.imputed, .unmeasured = increment.unmeasured};
+    for (const estimate::EventIncrement& event : increments_) {
+      const double rate =
+          static_cast<double>(event.extrapolated) / static_cast<double>(missing.count());
+      filled.totals.push_back({.value = event.extrapolated,
+                               .observed = 0,
+                               .variance = event.variance + rate * rate * variance});
+    }
+    add_(slot, group, filled);
+  }
+
+  Losses& losses_;
+  const ScopePlan& plan_;
+  std::span<GroupTable* const> tables_;
+  std::optional<std::size_t> whole_;
+  const Add& add_;
+  // Reused, to allocate less.
+  std::vector<estimate::EventIncrement> increments_;
+  std::vector<estimate::EventModel> models_;
+  std::vector<estimate::ModelUpdate> updates_;
+};
+
+void Losses::follow(std::size_t groups) {
+  const std::size_t slots = lossy_.rows();
+  groups_ = groups;
+  accounts_.clear();
+  lost_.assign(slots * groups, nanoseconds{0});
+  lossy_.reset(slots);
+}
+
+void Losses::resize(std::size_t slots) {
+  lossy_.resize(slots);
+  lost_.resize(slots * groups_);
+  std::erase_if(accounts_, [slots](const auto& account) { return account.first >= slots; });
+}
+
+void Losses::forget(std::size_t slot) {
+  lossy_.remove(slot);
+  std::fill_n(lost_.begin() + static_cast<std::ptrdiff_t>(slot * groups_), groups_, nanoseconds{0});
+  accounts_.erase(slot);
+}
+
+void Losses::settle(const ScopePlan& plan, const TargetSet& targets,
+                    std::span<GroupTable* const> tables, bool is_whole, const CpuTime& cpu_time,
+                    const Add& add) {
+  if (groups_ == 0) return;
+  polls_without_ = lossy_.size() > 0 ? 0 : polls_without_ + 1;
+  if (polls_without_ >= kPollsFollowed) accounts_.clear();
+  for (const auto& [slot, account] : accounts_) lossy_.add(slot);
+  if (lossy_.size() == 0) return;
+  Settling settling{*this, plan, tables,
+                    is_whole ? find_whole_group(plan, *targets.cpus) : std::nullopt, add};
+  lossy_.for_each([&](std::size_t slot) {
+    const CgroupTarget& target = targets.cgroups[slot];
+    settling.settle(slot, target.is_counted() ? target.cgroup.get() : nullptr, cpu_time);
+  });
+  lossy_.clear();
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cgroup/use/idle_cgroups.h"
+#include "count/label_sum.h"
+#include "count/row_set.h"
+#include "estimate/group_estimator.h"
+#include "estimate/missing_time.h"
+#include "targets/counting_plan.h"
+#include "targets/targets.h"
+
+namespace pex::collect {
+
+/// Time in which cgroups may have run while nothing of them was counted: records of switches were
+/// lost, or a CPU was away. At the end of a poll the kernel's account of their CPU time shows how
+/// much of it they did run, and what they did then is estimated by what they did otherwise. A
+/// cgroup is read after its first loss only, so that one is unmeasured, as is what cannot be known.
+/// Not thread-safe, but for add() with slots in different ranges of Ledger::kSlotsOfARange.
+class Losses {
+ public:
+  using CpuTime = cgroup::IdleCgroups::CpuTime;
+  /// Adds this to the totals of a group at a slot.
+  using Add = std::function<void(std::size_t slot, std::size_t group, const GroupSum& more)>;
+
+  explicit Losses(std::size_t groups) : groups_(groups) {}
+
+  /// Another plan has so many groups. What was not settled is dropped.
+  void follow(std::size_t groups);
+  void resize(std::size_t slots);
+  void forget(std::size_t slot);
+
+  void add(std::size_t slot, std::size_t group, std::chrono::nanoseconds time) {
+    lossy_.add(slot);
+    lost_[slot * groups_ + group] += time;
+  }
+
+  /// `tables`: of each group of scope cgroup, with a row for each slot. `is_whole`: they have what
+  /// all CPUs counted up to now.
+  void settle(const ScopePlan& plan, const TargetSet& targets, std::span<GroupTable* const> tables,
+              bool is_whole, const CpuTime& cpu_time, const Add& add);
+
+ private:
+  /// Up to the last settle().
+  struct OfGroup {
+    std::chrono::nanoseconds counted{};  ///< or estimated
+    std::vector<std::uint64_t> values;
+    bool has_counted = false;  ///< so that the estimator has a history
+    estimate::GroupEstimator estimator;
+  };
+  struct Account {
+    std::uint64_t cgroup = 0;  ///< Cgroup::id
+    std::chrono::nanoseconds used{};
+    estimate::MissingTime missing;
+    std::vector<OfGroup> groups;
+  };
+  class Settling;
+
+  std::size_t groups_;
+  RowSet lossy_;                                       ///< slots
+  std::vector<std::chrono::nanoseconds> lost_;         ///< [slot * groups + group]
+  std::unordered_map<std::size_t, Account> accounts_;  ///< by slot
+  unsigned polls_without_ = 0;
+};
+
+}  // namespace pex::collect
