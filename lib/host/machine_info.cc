@@ -18,16 +18,17 @@ namespace pex::host {
 namespace {
 
 /// Implementers of Arm cores, as MIDR_EL1 numbers them (Arm Architecture Reference Manual; "CPU
-/// implementer" in /proc/cpuinfo).
+/// implementer" in /proc/cpuinfo), and of RISC-V (arch/riscv/include/asm/vendorid_list.h).
 struct ImplementerEntry {
   std::string_view number;
   std::string_view name;
 };
 constexpr ImplementerEntry kImplementers[] = {
-    {"0x41", "ARM"},       {"0x42", "Broadcom"}, {"0x43", "Cavium"}, {"0x46", "Fujitsu"},
-    {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},   {"0x50", "APM"},    {"0x51", "Qualcomm"},
-    {"0x53", "Samsung"},   {"0x56", "Marvell"},  {"0x61", "Apple"},  {"0x69", "Intel"},
-    {"0x6d", "Microsoft"}, {"0x70", "Phytium"},  {"0xc0", "Ampere"},
+    {"0x41", "ARM"},       {"0x42", "Broadcom"}, {"0x43", "Cavium"},  {"0x46", "Fujitsu"},
+    {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},   {"0x50", "APM"},     {"0x51", "Qualcomm"},
+    {"0x53", "Samsung"},   {"0x56", "Marvell"},  {"0x61", "Apple"},   {"0x69", "Intel"},
+    {"0x6d", "Microsoft"}, {"0x70", "Phytium"},  {"0xc0", "Ampere"},  {"0x127", "MIPS"},
+    {"0x29", "Microchip"}, {"0x31e", "Andes"},   {"0x489", "SiFive"}, {"0x5b7", "T-Head"},
 };
 
 /// Cores of servers and of common boards, by their part numbers (technical reference manuals).
@@ -103,12 +104,12 @@ std::string beginning_of(const std::string& path) {
 
 using Fields = std::map<std::string_view, std::string_view>;
 
-/// "key : value" of the first CPU. Borrows from `text`.
+/// "key : value" of the first CPU, and the lines before it (LoongArch). Borrows from `text`.
 Fields first_cpu(std::string_view text) {
   Fields fields;
   for (const std::string_view line : split(text, '\n')) {
     const std::size_t colon = line.find(':');
-    if (colon == line.npos && !fields.empty()) break;  // an empty line ends a CPU
+    if (colon == line.npos && fields.size() > 1) break;  // an empty line ends a CPU
     if (colon == line.npos) continue;
     fields.emplace(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
   }
@@ -125,13 +126,56 @@ bool has_word(std::string_view text, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-void describe_x86(const Fields& cpu, MachineInfo& info) {
-  info.vendor = value_of(cpu, "vendor_id");
-  info.family = value_of(cpu, "cpu family");
-  info.model = value_of(cpu, "model");
-  info.stepping = value_of(cpu, "stepping");
-  info.model_name = value_of(cpu, "model name");
-  info.microcode = value_of(cpu, "microcode");
+/// A field of the first CPU, as kernels call it (arch/{x86,powerpc,s390,riscv,loongarch}). No two
+/// of them have a key in common.
+struct FieldEntry {
+  std::string_view key;
+  std::string MachineInfo::*field;
+  const char* end = "";  ///< the rest from one of these characters on is about something else
+};
+constexpr FieldEntry kFields[] = {
+    {"vendor_id", &MachineInfo::vendor},
+    {"cpu family", &MachineInfo::family},
+    {"model", &MachineInfo::model},
+    {"stepping", &MachineInfo::stepping},
+    {"model name", &MachineInfo::model_name},
+    {"microcode", &MachineInfo::microcode},
+    {"cpu", &MachineInfo::model_name, "(,"},    // "POWER10 (architected), altivec supported"
+    {"revision", &MachineInfo::stepping, "("},  // "2.0 (pvr 0080 0200)"
+    {"mvendorid", &MachineInfo::vendor},
+    {"marchid", &MachineInfo::model},
+    {"mimpid", &MachineInfo::stepping},
+    {"uarch", &MachineInfo::model_name},
+    {"CPU Family", &MachineInfo::family},
+    {"Model Name", &MachineInfo::model_name},
+    {"CPU Revision", &MachineInfo::stepping},
+};
+/// 0 in a register of RISC-V: it is not implemented.
+constexpr std::string_view kUnknown[] = {"0x0", "unknown"};
+
+/// Of s390, "version = 00,  identification = 0A5BC8,  machine = 3931".
+std::string_view machine_type(const Fields& cpu) {
+  constexpr std::string_view kMachine = "machine = ";
+  const std::string_view text = value_of(cpu, "processor 0");
+  const std::size_t at = text.find(kMachine);
+  return at == text.npos ? std::string_view() : text.substr(at + kMachine.size());
+}
+
+std::string vendor_name(std::string_view vendor) {
+  const auto* known = lookup(kImplementers, &ImplementerEntry::number, vendor);
+  return std::string(known == nullptr ? vendor : known->name);
+}
+
+void describe_cpu(const Fields& cpu, MachineInfo& info) {
+  info.model = machine_type(cpu);
+  for (const auto& [key, field, end] : kFields) {
+    const std::string_view text = value_of(cpu, key);
+    const std::string_view value = trim(text.substr(0, text.find_first_of(end)));
+    if (!value.empty() && std::ranges::find(kUnknown, value) == std::end(kUnknown)) {
+      info.*field = value;
+    }
+  }
+  info.vendor = info.model_name.starts_with("POWER") ? "IBM" : vendor_name(info.vendor);
 }
 
 /// "r3p1", as Arm's manuals write it, of variant 0x3 and revision 1.
@@ -143,8 +187,7 @@ std::string arm_stepping(std::string_view variant, std::string_view revision) {
 void describe_arm(const Fields& cpu, MachineInfo& info) {
   const std::string_view implementer = value_of(cpu, "CPU implementer");
   const std::string_view part = value_of(cpu, "CPU part");
-  const auto* known = lookup(kImplementers, &ImplementerEntry::number, implementer);
-  info.vendor = known == nullptr ? implementer : known->name;
+  info.vendor = vendor_name(implementer);
   info.family = value_of(cpu, "CPU architecture");
   info.model = part;
   info.stepping = arm_stepping(value_of(cpu, "CPU variant"), value_of(cpu, "CPU revision"));
@@ -184,7 +227,7 @@ MachineInfo machine_info(const HostRoots& roots) {
   if (cpu.contains("CPU implementer")) {
     describe_arm(cpu, info);
   } else {
-    describe_x86(cpu, info);
+    describe_cpu(cpu, info);
   }
   info.hypervisor = hypervisor_of(roots, cpu);
   info.kernel = text_of(roots.sysctl("kernel/osrelease"));

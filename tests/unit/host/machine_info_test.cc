@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "support/temp_tree.h"
 
@@ -93,6 +94,86 @@ TEST_F(MachineInfoTest, HasTheNumbersOfAnUnknownArmCore) {
   EXPECT_EQ(info().model, "0x123");
   EXPECT_EQ(info().model_name, "");
   EXPECT_EQ(info().stepping, "");
+}
+
+// As the kernels of these machines write them (show_cpuinfo of arch/*/kernel), without long lines.
+constexpr const char* kPower10 =
+    "processor\t: 0\n"
+    "cpu\t\t: POWER10 (architected), altivec supported\n"
+    "clock\t\t: 2750.000000MHz\n"
+    "revision\t: 2.0 (pvr 0080 0200)\n"
+    "\n"
+    "timebase\t: 512000000\n"
+    "platform\t: pSeries\n"
+    "model\t\t: IBM,9043-MRX\n"
+    "machine\t\t: CHRP IBM,9043-MRX\n"
+    "MMU\t\t: Radix\n";
+constexpr const char* kZ16 =
+    "vendor_id       : IBM/S390\n"
+    "# processors    : 2\n"
+    "bogomips per cpu: 3241.00\n"
+    "max thread id   : 0\n"
+    "features\t: esan3 zarch stfle msa ldisp eimm dfp edat etf3eh highgprs te vx sie \n"
+    "facilities      : 0 1 2 3 4 6 7 8 9 10 12\n"
+    "cache0          : level=1 type=Data scope=Private size=128K line_size=256 associativity=8\n"
+    "processor 0: version = 00,  identification = 0A5BC8,  machine = 3931\n"
+    "processor 1: version = 00,  identification = 0A5BC8,  machine = 3931\n"
+    "\n"
+    "cpu number      : 0\n"
+    "version         : 00\n"
+    "cpu MHz dynamic : 5200\n";
+constexpr const char* kSiFive =
+    "processor\t: 0\n"
+    "hart\t\t: 1\n"
+    "isa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb\n"
+    "mmu\t\t: sv39\n"
+    "uarch\t\t: sifive,u74-mc\n"
+    "mvendorid\t: 0x489\n"
+    "marchid\t\t: 0x8000000000000007\n"
+    "mimpid\t\t: 0x4210427\n"
+    "\n"
+    "processor\t: 1\n";
+constexpr const char* kRiscvOfQemu =
+    "processor\t: 0\n"
+    "hart\t\t: 0\n"
+    "isa\t\t: rv64imafdcvh_zba_zbb_zbc_zbs\n"
+    "mmu\t\t: sv48\n"
+    "mvendorid\t: 0x0\n"
+    "marchid\t\t: 0x0\n"
+    "mimpid\t\t: 0x0\n";
+constexpr const char* kLoongson =
+    "system type\t\t: generic-loongson-machine\n"
+    "\n"
+    "processor\t\t: 0\n"
+    "package\t\t\t: 0\n"
+    "core\t\t\t: 0\n"
+    "CPU Family\t\t: Loongson-64bit\n"
+    "Model Name\t\t: Loongson-3A5000-HV\n"
+    "CPU Revision\t\t: 0x11\n"
+    "FPU Revision\t\t: 0x00\n"
+    "ISA\t\t\t: loongarch32 loongarch64\n"
+    "\n"
+    "processor\t\t: 1\n";
+
+TEST_F(MachineInfoTest, HasTheFieldsOfOtherArchitecturesAndNothingThatIsUnknown) {
+  const std::pair<const char*, MachineInfo> rows[] = {
+      {kPower10, {.vendor = "IBM", .stepping = "2.0", .model_name = "POWER10"}},
+      {kZ16, {.vendor = "IBM/S390", .model = "3931"}},
+      {kSiFive,
+       {.vendor = "SiFive",
+        .model = "0x8000000000000007",
+        .stepping = "0x4210427",
+        .model_name = "sifive,u74-mc"}},
+      {kRiscvOfQemu, {}},
+      {kLoongson,
+       {.family = "Loongson-64bit", .stepping = "0x11", .model_name = "Loongson-3A5000-HV"}},
+  };
+
+  for (const auto& [text, expected] : rows) {
+    tree_.write("proc/cpuinfo", text);
+
+    EXPECT_EQ(info(), expected) << text;
+  }
 }
 
 TEST_F(MachineInfoTest, ReadsTheFirstCpuOfAFileOfAnyLength) {
