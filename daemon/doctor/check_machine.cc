@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,17 +50,21 @@ bool needs_tracepoints(const plan::LoadedPlan& planned, int code) {
   return false;
 }
 
-/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind that count on the same CPUs.
+/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind, and all their CPUs.
 std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
-  std::map<std::pair<std::string, std::vector<int>>, std::size_t> sizes;
+  const bool is_core = kind == events::PmuKind::kCore;
+  std::map<std::string, std::pair<std::size_t, std::set<int>>> found;
   for (const events::Pmu& pmu : pmus) {
-    if (pmu.kind == kind) ++sizes[{std::string(events::without_number(pmu.name)), pmu.cpus}];
+    if (pmu.kind != kind) continue;
+    auto& [size, cpus] = found[is_core ? pmu.name : events::without_instance(pmu.name)];
+    ++size;
+    cpus.insert(pmu.cpus.begin(), pmu.cpus.end());
   }
   std::vector<std::string> names;
-  for (const auto& [family, size] : sizes) {
-    const auto& [name, cpus] = family;
+  for (const auto& [name, family] : found) {
+    const auto& [size, cpus] = family;
     names.push_back(name + (size > 1 ? " (" + number(size) + ")" : "") +
-                    (!cpus.empty()                      ? " on " + host::name_cpus(cpus)
+                    (!cpus.empty() ? " on " + host::name_cpus({cpus.begin(), cpus.end()})
                      : kind == events::PmuKind::kUncore ? " on no CPU now"
                                                         : ""));
   }

@@ -450,6 +450,20 @@ TEST_F(DoctorTest, NamesThePmusByTheirFamilies) {
   EXPECT_EQ(one("other PMUs").what, "msr, software, tracepoint");
 }
 
+TEST_F(DoctorTest, NamesAFamilyOnceWithAllItsCpus) {
+  const char* const pmus[][2] = {{"hisi_sccl1_ddrc0", "0"},
+                                 {"hisi_sccl1_ddrc1", "0"},
+                                 {"hisi_sccl3_ddrc0", "1"},
+                                 {"uncore_imc_0", "0"},
+                                 {"uncore_imc_1", "\n"}};
+  for (const auto& [pmu, cpumask] : pmus) {
+    set_pmu(std::string(pmu) + "/type", "20");
+    set_pmu(std::string(pmu) + "/cpumask", cpumask);
+  }
+
+  EXPECT_EQ(one("uncore PMUs").what, "hisi_sccl_ddrc (3) on CPUs 0-1; uncore_imc (2) on CPU 0");
+}
+
 TEST_F(DoctorTest, ReportsPlainlyThatThereIsNoHardwarePmu) {
   tree_.remove("sys/bus/event_source/devices/cpu");
 
