@@ -67,6 +67,9 @@ Parsed parse_given_name(TextCursor& in, std::string& name) {
   name = in.take_while(has_quotes ? [](char c) { return c != '\''; } : is_term_character);
   if (name.empty()) return missing(start, "a name", kWriteGivenName);
   if (has_quotes && !in.take("'")) return missing(in, "the closing quote", kWriteGivenName);
+  if (metric_word(name).empty()) {
+    return syntax_error(start, "the name '" + name + "' has no letter or digit", kWriteGivenName);
+  }
   return {};
 }
 
@@ -174,20 +177,15 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   return resolve_on(machine, pmus, pmu_event, event.at);
 }
 
-/// "pmu/name/"; with placeholders for its '?', "pmu/name,chip=0x0/".
+/// "pmu/name/"; with a value for each term that it leaves open, "pmu/name,chip=0x0/".
 std::string listed_name(const std::string& pmu, const std::string& name,
-                        const PmuNamedEvent& event) {
-  std::string text = pmu;
-  text.append("/").append(name);
-  for (const std::string_view term : split(event.terms, ',')) {
-    if (!term.ends_with("=?")) continue;
-    text.append(",").append(term.substr(0, term.size() - 1)).append("0x0");
-  }
-  return text.append("/");
+                        const std::vector<std::string>& open) {
+  std::string text = pmu + "/" + name;
+  for (const std::string& term : open) text += "," + term + "=0x0";
+  return text + "/";
 }
 
-std::string listed_help(const PmuNamedEvent& event) {
-  const bool leaves_values = event.terms.find("=?") != std::string::npos;
+std::string listed_help(const PmuNamedEvent& event, bool leaves_values) {
   return "Short for " + event.terms + (event.unit.empty() ? "" : ", in " + event.unit) +
          (leaves_values ? "; replace 0x0 by your values." : ".");
 }
@@ -210,9 +208,10 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
     for (const auto& [name, event] : pmu.events) {
       const std::string who(all_of_family_have(machine.pmus, family, name, event) ? family
                                                                                   : pmu.name);
-      const std::string text = listed_name(who, name, event);
+      const std::vector<std::string> open = open_terms(pmu, name);
+      const std::string text = listed_name(who, name, open);
       if (event.is_snapshot || !seen.insert(text).second) continue;
-      listed.push_back({"pmu", text, who, listed_help(event), false});
+      listed.push_back({"pmu", text, who, listed_help(event, !open.empty()), false});
     }
   }
 }

@@ -1,11 +1,14 @@
 #include "events/pmu_sum.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/aggregation.h"
 #include "base/lookup.h"
+#include "base/text.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
 #include "events/pmu_terms.h"
@@ -68,6 +71,25 @@ std::optional<std::string> label_of(const Pmu& pmu, const PmuEvent& event, bool 
   return without_instance(family) == family ? std::nullopt : std::optional(family);
 }
 
+/// "chip=0" of "PM_X,chip=0": a value that is not in the named event chooses an instance, unless
+/// the PMU is a core's.
+bool is_instance(const OnPmu& on, const Term& term) {
+  if (!term.value || on.encoded.named == nullptr || on.pmu->kind == PmuKind::kCore) return false;
+  const std::string begin = term.name + "=";
+  const std::vector<std::string_view> written = split(on.encoded.named->terms, ',');
+  return std::none_of(written.begin(), written.end(), [&](std::string_view text) {
+    return text.starts_with(begin) && text.size() > begin.size() && is_digit(text[begin.size()]);
+  });
+}
+
+/// The term, unless a label of a place or PMU has that name.
+std::string label_of(const Term& term) {
+  std::string word = metric_word(term.name);
+  const bool is_taken = word == "pmu" || is_digit(word.front()) ||
+                        lookup(kAggregationEntries, &AggregationEntry::word, word) != nullptr;
+  return is_taken ? "pmu_" + word : word;
+}
+
 /// The same for all core PMUs of a hybrid machine, whose series share a metric.
 std::string help_of(const Pmu& pmu, const PmuEvent& event) {
   const std::string where =
@@ -77,11 +99,18 @@ std::string help_of(const Pmu& pmu, const PmuEvent& event) {
 
 EventIdentity identity_of(const OnPmu& on, const PmuEvent& event, bool is_hybrid) {
   EventIdentity identity;
-  identity.metric = metric_of(*on.pmu, event);
-  identity.help = help_of(*on.pmu, event);
+  PmuEvent of_all = event;
+  std::erase_if(of_all.terms, [&](const Term& term) { return is_instance(on, term); });
+  identity.metric = metric_of(*on.pmu, of_all);
+  identity.help = help_of(*on.pmu, of_all);
   if (on.encoded.named != nullptr) use_worth(*on.encoded.named, identity);
   if (auto label = label_of(*on.pmu, event, is_hybrid)) {
     identity.labels = {{"pmu", *std::move(label)}};
+  }
+  for (const Term& term : event.terms) {
+    if (is_instance(on, term)) {
+      identity.labels.emplace_back(label_of(term), std::to_string(*term.value));
+    }
   }
   identity.is_uncore = on.pmu->kind == PmuKind::kUncore;
   const bool is_event_alone = event.given_name.empty() && event.terms.size() == 1;
@@ -162,10 +191,6 @@ std::string_view family_of(const Pmu& pmu) {
 
 Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
                     const PmuEvent& event, TextOffset at) {
-  if (!event.given_name.empty() && metric_word(event.given_name).empty()) {
-    return invalid(at, "the name '" + event.given_name + "' has no letter or digit",
-                   "name it with letters, digits and '_'");
-  }
   const std::vector<Family> families = ask(pmus, event);
   std::vector<Resolution> resolutions;
   for (const Family& family : families) {

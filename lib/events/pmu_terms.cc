@@ -230,6 +230,14 @@ const std::string* event_of(const Pmu& pmu, const perf::EventAttributes& attribu
   return nullptr;
 }
 
+std::vector<std::string> open_terms(const Pmu& pmu, const std::string& event) {
+  std::vector<std::string> open;
+  for (const WrittenTerm& term : written_terms({pmu, Term{event, {}, {}}, {}})) {
+    if (term.is_open()) open.push_back(term.name);
+  }
+  return open;
+}
+
 void use_worth(const PmuNamedEvent& named, EventIdentity& identity) {
   const Worth worth = worth_of(named.unit, named.scale);
   identity.unit = worth.unit;

@@ -24,6 +24,9 @@ Result<EncodedTerms, Unresolved> encode_terms(const Pmu& pmu, const std::vector<
 /// The named event of the PMU that `attributes` select, or null; borrowed.
 const std::string* event_of(const Pmu& pmu, const perf::EventAttributes& attributes);
 
+/// The terms whose values the named event of the PMU leaves to the user: "chip" of "chip=?".
+std::vector<std::string> open_terms(const Pmu& pmu, const std::string& event);
+
 /// The value of one count of the event, according to sysfs.
 void use_worth(const PmuNamedEvent& named, EventIdentity& identity);
 

@@ -34,7 +34,8 @@ using ::testing::Not;
 using Resolved = Result<std::vector<EventSpec>, Unresolved>;
 
 constexpr const char* kMachines[] = {"intel_client", "intel_hybrid", "intel_server",
-                                     "amd_zen",      "arm_neoverse", "arm_biglittle"};
+                                     "amd_zen",      "arm_neoverse", "arm_biglittle",
+                                     "apple_m1",     "ibm_power10",  "ibm_z16"};
 constexpr const char* kModes[] = {"", ":u", ":k", ":uk"};
 
 /// Nothing of this machine: neither its sysfs nor the mounts it would find a tracefs in.

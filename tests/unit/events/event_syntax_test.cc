@@ -371,6 +371,7 @@ const std::vector<Refused>& refused_texts() {
       {"cpu/name='/", 11, "the closing quote is missing"},
       {"cpu/name=''/", 10, "a name is missing before '''"},
       {"cpu/name='a/", 12, "the closing quote is missing"},
+      {"cpu/name='--'/", 10, "the name '--' has no letter or digit"},
       {"cpu/name='a'b/", 12, "'b' is not allowed here"},
       {"cpu/name='a\011'/", 11, "the character 0x09 is not printable"},
       {"cpu/event=1,period=1000/", 12, "the term 'period' is about sampling"},
@@ -598,9 +599,9 @@ EventKind any_pmu_event() {
     if (*rc::gen::arbitrary<bool>()) term.value = *numbers();
     event.terms.push_back(std::move(term));
   }
-  const std::string word = *text_of("", std::string(kWord) + "-.");
-  const std::string needs_quotes = *text_of(" ", std::string(kWord) + ",/{}:=\"#");
-  event.given_name = *rc::gen::element(word, needs_quotes);
+  const std::string word = *text_of("n", std::string(kWord) + "-.");
+  const std::string needs_quotes = *text_of(" n", std::string(kWord) + ",/{}:=\"#");
+  event.given_name = *rc::gen::element(std::string{}, word, needs_quotes);
   return event;
 }
 

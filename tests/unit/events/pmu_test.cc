@@ -33,7 +33,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kMachines[] = {"intel_client", "intel_hybrid", "intel_server",
-                                     "amd_zen",      "arm_neoverse", "arm_biglittle"};
+                                     "amd_zen",      "arm_neoverse", "arm_biglittle",
+                                     "apple_m1",     "ibm_power10",  "ibm_z16"};
 
 host::HostRoots below(const std::string& sysfs) { return {.sysfs = sysfs, .cgroupfs = {}}; }
 
@@ -263,9 +264,15 @@ TEST(PmuCatalogueTest, KnowsTheCorePmusOfEveryMachine) {
     const char* core_pmus;
   };
   const Row rows[] = {
-      {"intel_client", "cpu"},           {"intel_hybrid", "cpu_atom cpu_core"},
-      {"intel_server", "cpu"},           {"amd_zen", "cpu"},
-      {"arm_neoverse", "armv8_pmuv3_0"}, {"arm_biglittle", "armv8_cortex_a53 armv8_cortex_a72"},
+      {"intel_client", "cpu"},
+      {"intel_hybrid", "cpu_atom cpu_core"},
+      {"intel_server", "cpu"},
+      {"amd_zen", "cpu"},
+      {"arm_neoverse", "armv8_pmuv3_0"},
+      {"arm_biglittle", "armv8_cortex_a53 armv8_cortex_a72"},
+      {"ibm_power10", "cpu"},
+      {"apple_m1", "apple_firestorm_pmu apple_icestorm_pmu"},
+      {"ibm_z16", "cpum_cf"},
   };
 
   for (const Row& row : rows) {
