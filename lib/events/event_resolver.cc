@@ -1,6 +1,7 @@
 #include "events/event_resolver.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.h"
 #include "events/kinds.h"
@@ -39,6 +40,12 @@ Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy)
   return {false, at, Error{code, std::move(what), std::move(remedy)}};
 }
 
+bool is_on_every_machine(const EventKind& event) {
+  const auto* named = std::get_if<NamedEvent>(&event);
+  if (named != nullptr) return is_table_name(named->name);
+  return std::holds_alternative<RawEvent>(event) || std::holds_alternative<Breakpoint>(event);
+}
+
 bool is_misspelled(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kMaxChanges = 2;
   return std::any_of(known.begin(), known.end(), [&](const std::string& other) {
@@ -68,9 +75,11 @@ Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEv
     EventSpec& spec = resolution.spec;
     spec.identity.name = name_of(event, modifiers);
     if (const auto refusal = refusal_of(modifiers, on_machine(pmus_, resolution.modifiers))) {
-      Unresolved refused = invalid(event.at, "'" + spec.identity.name + "'" + std::string(*refusal),
-                                   "write '" + name_of(event, {}) + "'");
-      refused.is_right_elsewhere = !refusal_of(modifiers, resolution.modifiers);
+      const bool is_of_x86_only = !refusal_of(modifiers, resolution.modifiers);
+      Unresolved refused = unavailable(event.at, is_of_x86_only ? EOPNOTSUPP : 0,
+                                       "'" + spec.identity.name + "'" + std::string(*refusal),
+                                       "write '" + name_of(event, {}) + "'");
+      refused.on_every_machine = is_on_every_machine(event.kind) && !is_of_x86_only;
       return refused;
     }
     apply(modifiers, spec);

@@ -20,9 +20,12 @@ struct Unresolved {
   bool on_every_machine = false;  ///< an error of the spelling; else this machine lacks something
   TextOffset at;                  ///< position in the text
   Error error;
-  /// With `on_every_machine`: CPUs of another kind do count it, or may.
-  bool is_right_elsewhere = false;
+  bool is_right_elsewhere = false;  ///< with `on_every_machine`: CPUs of another kind may count it
 };
+
+/// Whether every machine resolves it, as it is in the tables of names or has a number. Of any other
+/// event the machine decides what it is, so that nothing about it is an error of the spelling.
+bool is_on_every_machine(const EventKind& event);
 
 /// Resolves spellings to attributes of one machine's kernel. Reads its sysfs and tracefs, and never
 /// calls the kernel: a resolved event may still fail to open.

@@ -78,16 +78,25 @@ Result<> describe(const config::EventEntry& entry, events::EventSpec& event) {
 
 /// One event of a group.
 struct Candidate {
-  std::optional<events::EventSpec> spec;  ///< nothing: this machine does not know it
+  std::optional<events::EventSpec> spec;  ///< nothing: it is not counted here
   EventAvailability availability;
   std::optional<Error> refused_in_cgroup = {};  ///< it can be counted on CPUs only
+
+  void leave_out(Error why) {
+    spec.reset();
+    availability.available = false;
+    availability.reason = std::move(why);
+  }
 };
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
 
 /// A group before its events are tried.
 struct ResolvedGroup {
   const config::Group& group;
   perf::GroupMode mode;
   std::vector<Candidate> candidates = {};
+  std::set<std::pair<std::string, Labels>> on_every_machine = {};  ///< events with such names
   std::size_t spelled = 0;   ///< events of its entries, whether they can be counted or not
   bool is_left_out = false;  ///< not for this machine
 };
@@ -123,6 +132,11 @@ std::vector<events::EventSpec> specs_of(const std::vector<Candidate>& candidates
   return specs;
 }
 
+Error is_twice(const events::EventIdentity& event, const config::Group& group) {
+  return {0, "'" + event.name + "' is in group '" + group.name + "' twice",
+          "count it in a separate group under its other name"};
+}
+
 class EventSelector {
  public:
   explicit EventSelector(const Machine& machine, std::span<const EventAvailability> in_force = {})
@@ -141,20 +155,24 @@ class EventSelector {
   void resolve_entry(const config::EventEntry& entry, ResolvedGroup& group);
   void resolve_event(const config::EventEntry& entry, events::ParsedEvent event,
                      ResolvedGroup& group);
+  void refuse(const config::EventEntry& entry, const Error& why, ResolvedGroup& group);
+  void leave_out(const std::string& event, const Error& why, ResolvedGroup& group);
   void add_unknown(const config::EventEntry& entry, const events::ParsedEvent& event,
                    const events::Unresolved& why, ResolvedGroup& group);
   std::vector<Error> check(const config::EventEntry& entry, events::EventSpec& event,
-                           const config::Group& group);
+                           const config::Group& group, SeriesClaims& claims);
   std::vector<Candidate> try_all(const ResolvedGroup& group, const std::vector<int>& left_out_cpus);
   void add_group(const ResolvedGroup& group, const std::vector<Candidate>& tried,
                  const std::vector<int>& left_out_cpus);
-  void refuse_doubles(const ResolvedGroup& group);
+  bool always_counts(const events::EventSpec& event) const;
+  void leave_out_doubles(ResolvedGroup& group);
   bool is_in_force(const EventAvailability& event) const;
 
   const Machine& machine_;
   std::span<const EventAvailability> in_force_;
   EventTrials trials_;
   SeriesClaims claims_;
+  SeriesClaims claims_on_every_machine_;
   std::vector<yaml::Diagnostic> errors_;
   SelectedEvents selected_;
 };
@@ -179,7 +197,7 @@ ResolvedGroup EventSelector::resolve(const config::Group& group, bool is_left_ou
   ResolvedGroup resolved{group, {group.pinned, group.exclusive}};
   resolved.is_left_out = is_left_out;
   for (const config::EventEntry& entry : group.events) resolve_entry(entry, resolved);
-  refuse_doubles(resolved);
+  leave_out_doubles(resolved);
   return resolved;
 }
 
@@ -188,23 +206,29 @@ void EventSelector::resolve_entry(const config::EventEntry& entry, ResolvedGroup
       events::parse_events(entry.spelling);
   if (!parsed) {
     const events::SyntaxError& error = parsed.error();
-    return add_error(entry.at, at_character(entry.spelling, error.at, error.what), error.remedy);
+    const std::string what = at_character(entry.spelling, error.at, error.what);
+    return refuse(entry, Error{0, what, error.remedy}, group);
   }
   if (parsed->in_braces && group.group.events.size() > 1) {
-    return add_error(entry.at, "a group in braces next to other events",
-                     "give it a separate entry under 'groups'");
+    return refuse(entry,
+                  Error{0, "a group in braces next to other events",
+                        "give it a separate entry under 'groups'"},
+                  group);
   }
   const bool is_described = entry.name || entry.help || entry.unit || entry.scale || entry.filter;
   if (is_described && parsed->events.size() > 1) {
-    return add_error(entry.at, "several events cannot share a name, help, unit or filter",
-                     "give each event a separate entry");
+    return refuse(entry,
+                  Error{0, "several events cannot share a name, help, unit or filter",
+                        "give each event a separate entry"},
+                  group);
   }
   const bool was_full = group.spelled > perf::kMaxGroupEvents;
   group.spelled += parsed->events.size();
   if (was_full) return;
   if (group.spelled > perf::kMaxGroupEvents) {
-    return add_error(entry.at, "more than 64 events in one group",
-                     "split them into several groups");
+    return refuse(entry,
+                  Error{0, "more than 64 events in one group", "split them into several groups"},
+                  group);
   }
   for (const events::ParsedEvent& event : parsed->events) resolve_event(entry, event, group);
 }
@@ -215,17 +239,22 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
   group.mode.exclusive = group.mode.exclusive || event.modifiers.exclusive;
   const std::string quoted = "'" + events::spelling(event) + "'";
   if (event.modifiers.weak && !group.group.weak) {
-    return add_error(entry.at, quoted + " is weak, and its group is not",
-                     "remove the W, or 'weak: false'");
+    return refuse(
+        entry,
+        Error{0, quoted + " is weak, and its group is not", "remove the W, or 'weak: false'"},
+        group);
   }
   if (entry.filter && !std::holds_alternative<events::Tracepoint>(event.kind)) {
-    return add_error(entry.at, quoted + " has a filter, and is not a tracepoint",
-                     "remove the filter");
+    return refuse(entry,
+                  Error{0, quoted + " has a filter, and is not a tracepoint", "remove the filter"},
+                  group);
   }
   const events::Modifiers written = event.modifiers;
   if (!exclude(group.group, event.modifiers)) {
-    return add_error(entry.at, quoted + " counts only what its group excludes",
-                     "remove its modifiers, or count it in another group");
+    return refuse(entry,
+                  Error{0, quoted + " counts only what its group excludes",
+                        "remove its modifiers, or count it in another group"},
+                  group);
   }
   const events::EventResolver& resolver = machine_.resolver;
   Result<std::vector<events::EventSpec>, events::Unresolved> specs = resolver.resolve(event);
@@ -234,23 +263,38 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
   }
   if (!specs) return add_unknown(entry, event, specs.error(), group);
   if (!entry.is_complete) return;  // the rules concern all its keys
+  const bool is_on_every_machine = events::is_on_every_machine(event.kind);
   for (events::EventSpec& spec : *specs) {
-    const std::vector<Error> errors = check(entry, spec, group.group);
-    const auto is_counted_already = [](const Error& error) { return error.code == EEXIST; };
-    if (!errors.empty() && std::all_of(errors.begin(), errors.end(), is_counted_already)) {
-      events::Unresolved why;
-      why.error = Error{0, errors.front().attempted, errors.front().remedy};
-      add_unknown(entry, event, why, group);
-      continue;
-    }
-    for (const Error& error : errors) add_error(entry.at, error.attempted, error.remedy);
-    if (!errors.empty()) continue;
     EventAvailability availability{name_with_pmu(spec.identity), group.group.name,
                                    group.group.cpu_scope, group.group.cgroup_scope};
     availability.optional = group.group.optional;
+    if (is_on_every_machine) {
+      auto wrong = check(entry, spec, group.group, claims_on_every_machine_);
+      const bool is_new =
+          group.on_every_machine.insert({spec.identity.name, spec.identity.labels}).second;
+      if (!is_new && !always_counts(spec)) wrong.push_back(is_twice(spec.identity, group.group));
+      for (const Error& error : wrong) refuse(entry, error, group);
+      if (!wrong.empty()) continue;
+    }
+    const std::vector<Error> errors = check(entry, spec, group.group, claims_);
     availability.identity = spec.identity;
-    group.candidates.push_back({std::move(spec), std::move(availability)});
+    Candidate candidate{std::move(spec), std::move(availability)};
+    if (!errors.empty()) candidate.leave_out(errors.front());
+    group.candidates.push_back(std::move(candidate));
   }
+}
+
+/// An error of the file, but in an optional group.
+void EventSelector::refuse(const config::EventEntry& entry, const Error& why,
+                           ResolvedGroup& group) {
+  if (group.group.optional) return leave_out(entry.spelling, why, group);
+  add_error(entry.at, why.attempted, why.remedy, why.code);
+}
+
+void EventSelector::leave_out(const std::string& event, const Error& why, ResolvedGroup& group) {
+  group.candidates.push_back({{},
+                              {event, group.group.name, group.group.cpu_scope,
+                               group.group.cgroup_scope, false, why, group.group.optional}});
 }
 
 void EventSelector::add_unknown(const config::EventEntry& entry, const events::ParsedEvent& event,
@@ -263,38 +307,26 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
   if (is_shortage(why.error.code)) {  // it may well exist
     return add_error(entry.at, what, why.error.remedy, why.error.code);
   }
-  group.candidates.push_back(
-      {{},
-       {events::spelling(event), group.group.name, group.group.cpu_scope, group.group.cgroup_scope,
-        false, Error{why.error.code, what, why.error.remedy}, group.group.optional}});
+  leave_out(events::spelling(event), {why.error.code, what, why.error.remedy}, group);
 }
 
 /// Applies the keys of its entry to `event`, and checks the rules for events of a group.
 std::vector<Error> EventSelector::check(const config::EventEntry& entry, events::EventSpec& event,
-                                        const config::Group& group) {
+                                        const config::Group& group, SeriesClaims& claims) {
   if (const Result<> described = describe(entry, event); !described) return {described.error()};
-  const events::EventIdentity& identity = event.identity;
-  if (identity.is_uncore && group.cgroup_scope) {
-    return {Error{0,
-                  "'" + identity.name + "' is counted by a part of the package, which does not " +
-                      "distinguish cgroups: it cannot be counted by cgroup",
-                  "write scope: cpu"}};
-  }
-  if (machine_.counts_tasks) return {};  // publishes no series
-  if (identity.is_of_another_task && group.cgroup_scope) {
-    return {Error{0,
-                  "'" + identity.name + "' is counted while another task runs than the one that " +
-                      "it belongs to: the cgroup would be the wrong one",
-                  "write scope: cpu"}};
-  }
   std::vector<Error> errors;
+  if (machine_.counts_tasks) return errors;  // publishes no series
   for (const auto& [scope, is_counted] :
        {std::pair{Scope::kCpu, group.cpu_scope}, {Scope::kCgroup, group.cgroup_scope}}) {
-    if (!is_counted) continue;
-    const Result<> claimed = claims_.claim(scope, event, entry.at, entry.name.has_value());
+    if (!is_counted || (scope == Scope::kCgroup && event.identity.is_uncore)) continue;
+    const Result<> claimed = claims.claim(scope, event.identity, entry.at);
     if (!claimed) errors.push_back(claimed.error());
   }
   return errors;
+}
+
+bool EventSelector::always_counts(const events::EventSpec& event) const {
+  return machine_.pmus().always_counts(event.instances.front().attributes.type);
 }
 
 bool EventSelector::is_in_force(const EventAvailability& event) const {
@@ -366,20 +398,18 @@ void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Cand
 /// An event may be counted twice under different names, but not in one group that can lose the PMU:
 /// its evidence is published by group and event. A pattern over uncore PMUs is the same event of
 /// each of their kinds, with another metric.
-void EventSelector::refuse_doubles(const ResolvedGroup& group) {
+void EventSelector::leave_out_doubles(ResolvedGroup& group) {
   const std::vector<events::EventSpec> specs = specs_of(group.candidates);
-  const auto always_counts = [this](const events::EventSpec& event) {
-    return machine_.pmus().always_counts(event.instances.front().attributes.type);
-  };
-  if (std::all_of(specs.begin(), specs.end(), always_counts)) return;
-  using Labels = std::vector<std::pair<std::string, std::string>>;
+  const auto always = [this](const events::EventSpec& event) { return always_counts(event); };
+  if (std::all_of(specs.begin(), specs.end(), always)) return;
   std::set<std::tuple<std::string, std::string, Labels>> known;
-  for (const events::EventSpec& event : specs) {
-    const std::string metric = event.identity.is_uncore ? event.identity.metric : std::string{};
-    if (known.insert({event.identity.name, metric, event.identity.labels}).second) continue;
-    add_error(group.group.at,
-              "'" + event.identity.name + "' is in group '" + group.group.name + "' twice",
-              "count it in a separate group under its other name");
+  for (Candidate& event : group.candidates) {
+    if (!event.spec) continue;
+    const events::EventIdentity& identity = event.spec->identity;
+    const std::string metric = identity.is_uncore ? identity.metric : std::string{};
+    if (!known.insert({identity.name, metric, identity.labels}).second) {
+      event.leave_out(is_twice(identity, group.group));
+    }
   }
 }
 

@@ -57,6 +57,19 @@ Error stands_still() {
                "count task-clock, or run " + std::string(host::kDeadCpuClock.fixed_in)};
 }
 
+/// What no kernel counts by cgroup, or for the wrong one.
+std::optional<Error> refusal_in_cgroups(const events::EventIdentity& event) {
+  if (event.is_uncore) {
+    return Error{0, "it is counted by a part of the package, which does not distinguish cgroups",
+                 "write scope: cpu"};
+  }
+  if (!event.is_of_another_task) return {};
+  return Error{0,
+               "it is counted while another task runs than the one that it belongs to: the cgroup "
+               "would be the wrong one",
+               "write scope: cpu"};
+}
+
 UniqueFd open_root_cgroup(const host::HostRoots& roots) {
   const auto hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy || !*hierarchy) return {};
@@ -105,6 +118,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
 EventTrial EventTrials::of(const events::EventSpec& event, std::span<const events::EventSpec> group,
                            bool in_cgroup, const std::vector<int>& left_out_cpus) {
   EventTrial trial;
+  if (in_cgroup) trial.refused_in_cgroup = refusal_in_cgroups(event.identity);
   trial.tried_in_cgroup = in_cgroup && root_cgroup();
   const auto is_left_out = [&](const events::EventInstance& instance) {
     return machine_.probe_cpus.leave_out(instance.pmu, left_out_cpus);

@@ -1,7 +1,6 @@
 #include "plan/series_claims.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 #include <string_view>
 
@@ -44,12 +43,6 @@ bool is_part_of(const std::string& part, const std::string& family) {
          part == exposition::variance_family_name(family);
 }
 
-bool count_the_same(const events::EventSpec& one, const events::EventSpec& other) {
-  return std::equal(one.instances.begin(), one.instances.end(), other.instances.begin(),
-                    other.instances.end(),
-                    [](const auto& a, const auto& b) { return a.attributes == b.attributes; });
-}
-
 std::string place_of(const yaml::Position& at) {
   return at.key + " in line " + std::to_string(at.line);
 }
@@ -57,39 +50,31 @@ std::string place_of(const yaml::Position& at) {
 }  // namespace
 
 /// Two events of one family with the same labels would be two samples of one series.
-Result<> SeriesClaims::claim(Scope scope, const events::EventSpec& spec, const yaml::Position& at,
-                             bool is_named) {
-  const events::EventIdentity& event = spec.identity;
+Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
+                             const yaml::Position& at) {
   const std::string family = exposition::family_name(scope, event);
   if (is_own(family)) {
     return Error{
         0, "'" + event.name + "' would be a second " + family + "; the first is the exporter's",
         "give it another name"};
   }
-  const auto [place, is_new] =
-      series_.try_emplace({family, event.labels}, First{at, spec, is_named});
+  const auto [first, is_new] = series_.try_emplace({family, event.labels}, at);
   if (!is_new) {
-    const First& first = place->second;
-    const bool is_of_machine = !is_named && !first.is_named &&
-                               event.name != first.spec.identity.name &&
-                               count_the_same(spec, first.spec);
-    return Error{
-        is_of_machine ? EEXIST : 0,
-        "'" + event.name + "' would be a second " + family + "; the first is " + place_of(first.at),
-        "count it in one group only, or give it a name"};
+    return Error{0,
+                 "'" + event.name + "' would be a second " + family + "; the first is " +
+                     place_of(first->second),
+                 "count it in one group only, or give it a name"};
   }
   if (const Result<> claimed = claim_family(scope, event, family, at); !claimed) return claimed;
-  // The sum over the PMUs of a kind, and one of them: a query over both would count it twice.
+  // The sum over PMUs of a kind, and one of them: a query over both would count it twice.
   const auto mixed = std::find_if(series_.begin(), series_.end(), [&](const auto& other) {
     return other.first.first == family && other.first.second.empty() != event.labels.empty();
   });
-  if (event.is_uncore && mixed != series_.end()) {
-    return Error{0,
-                 "'" + event.name + "' would be in " + family + " next to " +
-                     place_of(mixed->second.at) + ", and one of them is a part of the other",
-                 "give it another name"};
-  }
-  return {};
+  if (mixed == series_.end()) return {};
+  return Error{0,
+               "'" + event.name + "' would be in " + family + " next to " +
+                   place_of(mixed->second) + ", and one of them is a part of the other",
+               "give it another name"};
 }
 
 /// A family belongs to one scope, and its name must not be OpenMetrics' name for a sample of

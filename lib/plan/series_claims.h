@@ -16,23 +16,15 @@ namespace pex::plan {
 /// one scope, and no name may be one that the exporter or OpenMetrics generates.
 class SeriesClaims {
  public:
-  /// Fails if the series of `event` belongs to another event: with EEXIST if the two are spelled
-  /// differently, and this machine counts one thing for both. `at` is the event's position in the
-  /// file, `is_named` whether the file names it.
-  Result<> claim(Scope scope, const events::EventSpec& spec, const yaml::Position& at,
-                 bool is_named);
+  /// Fails if the series of `event` belongs to another event. `at` is its position in the file.
+  Result<> claim(Scope scope, const events::EventIdentity& event, const yaml::Position& at);
 
  private:
   Result<> claim_family(Scope scope, const events::EventIdentity& event, const std::string& family,
                         const yaml::Position& at);
 
   using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
-  struct First {
-    yaml::Position at;
-    events::EventSpec spec;
-    bool is_named = false;
-  };
-  std::map<Series, First> series_;  ///< by family and labels
+  std::map<Series, yaml::Position> series_;  ///< the first of each family and labels
   /// For each family its scope, and its first position.
   std::map<std::string, std::pair<Scope, yaml::Position>> families_;
 };
