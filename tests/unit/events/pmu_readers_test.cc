@@ -3,15 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "events/pmu.h"
+#include "host/cpu_place.h"
+#include "host/topology.h"
 #include "support/temp_tree.h"
 
 namespace pex::events {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Not;
 using Cpus = std::vector<int>;
 
 /// Eight CPUs: two packages of two dies of two CPUs.
@@ -123,6 +129,35 @@ TEST_P(EnergyOfAmdTest, IsReadOnOneCpuOfEachPackageWhicheverCpuIsLeftOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dies, EnergyOfAmdTest, testing::Values(1, 2, 12));
+
+/// By its folder in the machines of these tests.
+class MachineTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(MachineTest, AnotherCpuOfThePackageReadsWhicheverReaderIsLeftOut) {
+  const std::string root = PEX_SOURCE_DIR "/tests/unit/events/machines/" + std::string(GetParam());
+  const host::HostRoots roots{.sysfs = root + "/sys", .procfs = root + "/proc", .cgroupfs = {}};
+  const Cpus online = *host::online_cpus(roots);
+  const PmuCatalogue pmus = *PmuCatalogue::read(roots);
+  const auto package_of = [&](int cpu) { return host::read_cpu_place(roots, cpu).package; };
+  for (const Pmu& pmu : pmus.pmus()) {
+    std::map<int, int> readers_in;  // package -> number
+    for (const int cpu : pmu.cpus) ++readers_in[package_of(cpu)];
+    for (const int left_out : pmu.cpus) {
+      if (pmu.kind != PmuKind::kUncore || readers_in[package_of(left_out)] > 1) continue;
+      Cpus counted = online;
+      std::erase(counted, left_out);
+      const Cpus used = readers_of(roots, pmu.name, pmu.cpus, counted, {left_out});
+      std::map<int, int> used_in;
+      for (const int cpu : used) ++used_in[package_of(cpu)];
+      EXPECT_EQ(used_in, readers_in) << pmu.name << " without CPU " << left_out;
+      EXPECT_THAT(used, Not(Contains(left_out))) << pmu.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MachineTest,
+                         testing::Values("intel_client", "intel_hybrid", "intel_server", "amd_zen",
+                                         "arm_neoverse", "arm_biglittle"));
 
 }  // namespace
 }  // namespace pex::events
