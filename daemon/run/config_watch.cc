@@ -9,7 +9,8 @@ ConfigWatch::ConfigWatch(boost::asio::io_context& loop, Log& log, std::string fi
     : on_due_(std::move(on_due)),
       every_(every),
       timer_(loop),
-      files_(loop, log, "config file", "the configuration '" + file + "'") {
+      files_(loop, log, "config file", "the configuration '" + file + "'"),
+      creation_(std::make_shared<CreationWatch>(file)) {
   known_.add(std::move(file));
   seen_ = known_;
 }
@@ -17,6 +18,7 @@ ConfigWatch::ConfigWatch(boost::asio::io_context& loop, Log& log, std::string fi
 void ConfigWatch::file_is_read(FileFingerprints now) {
   known_ = seen_ = std::move(now);
   looks_until_next_try_ = looks_unlike_the_last_ = 0;
+  is_created_ = false;
 }
 
 void ConfigWatch::before_reading(std::function<void()> read) {
@@ -30,31 +32,39 @@ void ConfigWatch::before_reading(std::function<void()> read) {
 }
 
 void ConfigWatch::start() {
+  creation_->follow();
+  look_again();
+}
+
+void ConfigWatch::look_again() {
   timer_.expires_after(every_);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
     if (!files_.is_busy()) look();
-    start();
+    look_again();
   });
 }
 
 void ConfigWatch::look() {
-  files_.run([this, known = known_]() -> std::function<void()> {
+  files_.run([this, known = known_, creation = creation_]() -> std::function<void()> {
+    creation->follow();
     FileFingerprints now = known.again();
-    return [this, now] {
-      if (!is_stopped_) see(now);
+    return [this, now, is_created = creation->take()] {
+      if (!is_stopped_) see(now, is_created);
     };
   });
 }
 
-void ConfigWatch::see(FileFingerprints now) {
+void ConfigWatch::see(FileFingerprints now, std::optional<bool> is_created) {
+  is_created_ = is_created.value_or(is_created_);
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
   looks_unlike_the_last_ = is_stable ? 0 : looks_unlike_the_last_ + 1;
   if (looks_unlike_the_last_ == kLooksOfAMinute) return on_due_(Reason::kNeverRests);
   if (is_stable && seen_ != known_) {
-    const bool is_in_place = seen_.are_files_of(known_);
-    known_ = seen_;  // reported once, also if it is read only after another reload
+    const bool is_in_place = is_created_ || seen_.are_files_of(known_);
+    is_created_ = false;  // from now on it is the known one
+    known_ = seen_;       // reported once, also if it is read only after another reload
     if (is_in_place) looks_until_next_try_ = 0;  // nor is it tried again
     return on_due_(is_in_place ? Reason::kWrittenInPlace : Reason::kReplaced);
   }

@@ -4,18 +4,21 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "daemon/run/creation_watch.h"
 #include "daemon/web/file_fingerprints.h"
 #include "daemon/web/file_thread.h"
 
 namespace pex::daemon {
 
 /// Reports that a file has been replaced by another one, once that has stayed the same for a
-/// second. A file that is written in place may be half written for any time, and valid: it is
-/// another reason. Looks at it once a second: unlike inotify(7), that sees files which are replaced
-/// through a link in their path, as a ConfigMap of Kubernetes is, and those that another host
-/// changes. On the loop's thread; the file is looked at on another one.
+/// second. A file that is written in place, or created there, may be half written for any time, and
+/// valid: it is another reason. Looks at it once a second: unlike inotify(7), that sees files which
+/// are replaced through a link in their path, as a ConfigMap of Kubernetes is, and those that
+/// another host changes. On the loop's thread; the file is looked at on another one.
 class ConfigWatch {
  public:
   enum class Reason {
@@ -41,12 +44,13 @@ class ConfigWatch {
   /// Lets the loop run out of work.
   void stop();
 
-  /// The file as a look has found it.
-  void see(FileFingerprints now);
+  /// The file as a look has found it, and what CreationWatch::take() says of it.
+  void see(FileFingerprints now, std::optional<bool> is_created = {});
   /// The file as it is read.
   void file_is_read(FileFingerprints now);
 
  private:
+  void look_again();
   void look();
 
   OnDue on_due_;
@@ -54,8 +58,10 @@ class ConfigWatch {
   boost::asio::steady_timer timer_;
   FileThread files_;
   bool is_stopped_ = false;
+  std::shared_ptr<CreationWatch> creation_;  ///< of the other thread
   FileFingerprints known_;
   FileFingerprints seen_;         ///< at the last look
+  bool is_created_ = false;       ///< it was created where it is
   int looks_until_next_try_ = 0;  ///< 0: none is needed
   int looks_unlike_the_last_ = 0;
 };

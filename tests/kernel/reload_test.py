@@ -3,6 +3,7 @@ reloaded.
 """
 
 import functools
+import os
 import resource
 import signal
 import unittest
@@ -348,6 +349,18 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(reloads_of(self.daemon), [])
         self.daemon.write_config(text)
         harness.until("the reload", lambda: reloads_of(self.daemon))
+
+    def test_a_file_that_is_created_anew_is_not_reloaded_however_long_its_writer_pauses(self):
+        text = harness.config_of(events=EVENTS, scope="cpu") + "evidence: {cgroups: none}\n"
+        os.replace(self.daemon.config_path, f"{self.daemon.config_path}~")
+        self.addCleanup(os.remove, f"{self.daemon.config_path}~")
+        with open(self.daemon.config_path, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("evidence:")])  # valid by itself
+            file.flush()
+            self.daemon.logged("written in place")
+            file.write(text[text.index("evidence:"):])
+        harness.until("a second line", lambda: len(self.daemon.logged("written in place")) == 2)
+        self.assertEqual(reloads_of(self.daemon), [])
 
     def test_a_broken_file_changes_nothing_until_it_is_repaired(self):
         self.daemon.write_config("groups: none\n")

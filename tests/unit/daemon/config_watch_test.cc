@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -110,6 +111,60 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
   loop_.run();
 
   EXPECT_EQ(changes_, 1);
+}
+
+/// What is done with a file while the loop looks at it -> why it is due.
+class ComingFileTest : public ConfigWatchTest {
+ protected:
+  ConfigWatch::Reason reason_after(const std::function<void()>& change) {
+    std::optional<ConfigWatch::Reason> reason;
+    ConfigWatch watch{loop_, log_, tree_.path("config.yaml"),
+                      [&](ConfigWatch::Reason why) {
+                        reason = why;
+                        loop_.stop();
+                      },
+                      1ms};
+    watch.start();
+    change();
+    loop_.run_for(test::kPatience);
+    return reason.value();
+  }
+};
+
+TEST_F(ComingFileTest, OneThatIsCreatedInThePlaceOfTheOldOneMayBeHalfWritten) {
+  EXPECT_EQ(reason_after([this] {
+              std::filesystem::rename(tree_.path("config.yaml"), tree_.path("kept"));
+              tree_.write("config.yaml", "hal");
+            }),
+            ConfigWatch::Reason::kWrittenInPlace);
+}
+
+TEST_F(ComingFileTest, OneThatIsMovedThereWasWrittenBefore) {
+  EXPECT_EQ(reason_after([this] {
+              std::filesystem::rename(tree_.path("config.yaml"), tree_.path("kept"));
+              replace("three");
+            }),
+            ConfigWatch::Reason::kReplaced);
+}
+
+TEST_F(ComingFileTest, OneThatALinkLeadsToWasWrittenBefore) {
+  EXPECT_EQ(reason_after([this] {
+              tree_.write("other.yaml", "other");
+              std::filesystem::create_symlink("other.yaml", tree_.path("link"));
+              std::filesystem::rename(tree_.path("link"), tree_.path("config.yaml"));
+            }),
+            ConfigWatch::Reason::kReplaced);
+}
+
+TEST_F(ComingFileTest, OneThatIsCreatedInANewDirectoryMayBeHalfWritten) {
+  tree_.write("directory/config.yaml", "one");
+  std::filesystem::remove(tree_.path("config.yaml"));
+  std::filesystem::create_symlink("directory/config.yaml", tree_.path("config.yaml"));
+  EXPECT_EQ(reason_after([this] {
+              std::filesystem::rename(tree_.path("directory"), tree_.path("kept"));
+              tree_.write("directory/config.yaml", "hal");
+            }),
+            ConfigWatch::Reason::kWrittenInPlace);
 }
 
 TEST_F(ConfigWatchTest, AFileThatIsGoneIsAChange) {
