@@ -160,7 +160,9 @@ void print_table(const std::vector<Line>& lines, bool hides_lacking) {
               << printable(description(line)) << '\n';
   }
   if (hidden > 0) {
-    std::cout << "\n" << hidden << " events that this machine lacks are not listed: see --all\n";
+    std::cout << "\n"
+              << number_of(hidden, "event") << " that this machine lacks "
+              << (hidden == 1 ? "is" : "are") << " not listed: see --all\n";
   }
 }
 

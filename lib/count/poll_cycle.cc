@@ -235,8 +235,9 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
       "last counts of " + group.plan().name,
       Error{0,
             "lost the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
-                std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
-            "none: their counts since the previous poll are lost"},
+                std::to_string(cpu_) +
+                ", which is offline: the kernel no longer returns those since the previous poll",
+            {}},
       group.subject(target, cpu_));
 }
 
@@ -251,8 +252,8 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
             "group '" + name + "' did not count on CPU " + std::to_string(cpu_) +
                 ": the kernel did not schedule it, which happens if another program also counts "
                 "cgroups; it was reopened",
-            "none if this happens once; otherwise stop other programs that count cgroups, such "
-            "as cAdvisor with perf events"},
+            "if this happens again, stop other programs that count cgroups, such as cAdvisor with "
+            "perf events"},
       group.subject(0, cpu_));
   group.add_unmeasured(0, standstill);
   group.close(0, report);
@@ -290,7 +291,7 @@ void PollCycle::account_cpu_offline(PollReport& report) {
                                " was offline and is back since the last poll: what happened on it "
                                "in the last " +
                                std::to_string(length.count()) + " ms is not counted",
-                           "none: counting continues; a shorter interval loses less"},
+                           "shorten collection.interval to lose less"},
                      {{}, {}, {}, cpu_});
 }
 

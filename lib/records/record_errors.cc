@@ -29,8 +29,8 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
                    on_cpu(cpu) + ": " + unknown(poll),
-               "none: this kernel, or the hypervisor, does not report all switches; set "
-               "'cgroups: {source: descriptors}' so that records are not tried"};
+               "set 'cgroups: {source: descriptors}': this kernel, or the hypervisor, does not "
+               "report all switches"};
 }
 
 Error records_lost(std::uint64_t lost, int cpu) {
@@ -54,8 +54,8 @@ Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
 Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{
       0, "running tasks move to other cgroups again and again" + on_cpu(cpu) + ": " + unknown(poll),
-      "none: descriptors count such tasks rightly; find out which program writes to "
-      "cgroup.procs all the time"};
+      "find out which program writes to cgroup.procs all the time; descriptors, which follow now, "
+      "count such tasks rightly"};
 }
 
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
@@ -63,8 +63,7 @@ Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, 
                "the names of " + number_of(cgroups, "cgroup") + on_cpu(cpu) +
                    " were not found within a minute: " + format_part(time, time) +
                    " of CPU time is counted for no cgroup",
-               "if they are outside of the mounted tree, none; otherwise raise "
-               "limits.max_cgroup_directories"};
+               "mount the tree from its root, or raise limits.max_cgroup_directories"};
 }
 
 }  // namespace pex::collect

@@ -440,9 +440,8 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
   EXPECT_EQ(report.errors.at("core").standstills, 1U);
   EXPECT_EQ(describe(report.failures.at({"standstill of core", 0}).first),
             "group 'core' did not count on CPU 0: the kernel did not schedule it, which happens "
-            "if another program also counts cgroups; it was reopened. Remedy: none if this "
-            "happens once; otherwise stop other programs that count cgroups, such as cAdvisor "
-            "with perf events");
+            "if another program also counts cgroups; it was reopened. Remedy: if this happens "
+            "again, stop other programs that count cgroups, such as cAdvisor with perf events");
   EXPECT_EQ(report.groups_opened, 1U);
   const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 107U);
