@@ -182,10 +182,11 @@ Describer::Update Describer::update(Clock::time_point now) {
 }
 
 std::shared_ptr<const Description> Describer::describe(
-    const std::string& path, const std::shared_ptr<const Description>& before,
+    const std::string& path, const std::shared_ptr<const Description>& before, std::size_t of_root,
     bool is_series) const {
-  const PathInfo info = parse_path(path);
+  const PathInfo info = parse_path(path, of_root);
   Description now;
+  now.of_root = of_root;
   now.container_id = info.container_id;
   now.is_delegated = info.is_delegated;
   for (const PathLabel& each : kPathLabels) {
@@ -212,7 +213,7 @@ std::shared_ptr<const Description> Describer::describe(
   std::string series = is_series ? std::string() : series_path(path);
   // A '*' in a name that somebody has given leads to the same series as that of others.
   if (!is_series && (series != path || path.find('*') != path.npos)) {
-    now.of_series = describe(series, before ? before->of_series : nullptr, true);
+    now.of_series = describe(series, before ? before->of_series : nullptr, of_root, true);
     now.series_path = std::move(series);
   }
   if (before && *before == now) return before;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/cgroup.h"
 #include "cgroup/container_names.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/log_links.h"
@@ -30,6 +32,7 @@ struct Description {
   bool is_delegated = false;       ///< see PathInfo
   std::string series_path = {};    ///< if others may share it (cgroup/series_path.h); else empty
   std::shared_ptr<const Description> of_series = {};  ///< of a cgroup at that path; else null
+  std::size_t of_root = kAllNames;                    ///< names_of_root()
   bool has_lost_ids = false;  ///< see take_claimed_ids(): it does not get them again
 
   bool operator==(const Description&) const = default;
@@ -65,16 +68,18 @@ class Describer {
   Update update(Clock::time_point now);
 
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
-  /// after its log is gone, and the result is the same object if nothing has changed.
-  std::shared_ptr<const Description> describe(
-      const std::string& path, const std::shared_ptr<const Description>& before) const {
-    return describe(path, before, false);
+  /// after its log is gone, and the result is the same object if nothing has changed. `of_root` of
+  /// one that has none: names_of_root().
+  std::shared_ptr<const Description> describe(const std::string& path,
+                                              const std::shared_ptr<const Description>& before,
+                                              std::size_t of_root = kAllNames) const {
+    return describe(path, before, before ? before->of_root : of_root, false);
   }
 
  private:
   std::shared_ptr<const Description> describe(const std::string& path,
                                               const std::shared_ptr<const Description>& before,
-                                              bool is_series) const;
+                                              std::size_t of_root, bool is_series) const;
   /// Of the thread while it is busy, but for `files`.
   struct Names {
     void update();

@@ -27,6 +27,16 @@ constexpr std::string PathInfo::*kWorkloadFields[] = {
     &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
     &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
 
+/// Fields that only managers of root give.
+constexpr std::string PathInfo::*kFieldsOfRoot[] = {&PathInfo::pod_uid,    &PathInfo::uid,
+                                                    &PathInfo::session,    &PathInfo::slurm_job,
+                                                    &PathInfo::slurm_step, &PathInfo::ecs_task};
+
+bool is_of_root(std::string PathInfo::*field) {
+  return std::find(std::begin(kFieldsOfRoot), std::end(kFieldsOfRoot), field) !=
+         std::end(kFieldsOfRoot);
+}
+
 /// The offset of its own part in the name of a slice, which starts with the names of the slices
 /// that contain it (systemd.slice(5)): "kubelet-kubepods-pod1" in a kubelet with a --cgroup-root.
 std::string_view without_outer_slices(std::string_view name, std::string_view own) {
@@ -67,6 +77,8 @@ std::optional<Match> match(Place above, std::string_view component) {
 class PathParser {
  public:
   void enter(std::string_view component);
+  /// What follows was named by a user, unless it is in a container.
+  void leave_root() { is_of_user_ = is_of_user_ || !is_in_container_; }
   PathInfo info() && { return std::move(info_); }
 
  private:
@@ -79,13 +91,13 @@ class PathParser {
   PathInfo info_;
   Place place_ = Place::kAny;
   bool is_in_container_ = false;
-  bool is_of_user_ = false;       ///< below a user's service manager
+  bool is_of_user_ = false;       ///< below a user's service manager, or in another's directory
   bool are_units_outer_ = false;  ///< they are those around the container; none inside of it yet
 };
 
 void PathParser::enter(std::string_view component) {
   std::optional<Match> found = match(place_, component);
-  if (found && is_of_user_ && found->rule->field == &PathInfo::pod_uid) found.reset();
+  if (found && is_of_user_ && is_of_root(found->rule->field)) found.reset();
   if (found) begin(found->rule->begins);
   set_unit(component);
   if (found) apply(*found);
@@ -144,10 +156,12 @@ std::size_t end_of_requested_slice(std::string_view component) {
 
 }  // namespace
 
-PathInfo parse_path(std::string_view path) {
+PathInfo parse_path(std::string_view path, std::size_t of_root) {
   PathParser parser;
-  while (!path.empty()) {
+  for (std::size_t names = 0; !path.empty();) {
     const std::string_view component = path.substr(0, path.find('/'));
+    names += component.empty() ? 0 : 1;
+    if (names > of_root) parser.leave_root();
     path.remove_prefix(std::min(component.size() + 1, path.size()));
     const std::size_t slice_end = end_of_requested_slice(component);
     if (slice_end > 0) parser.enter(component.substr(0, slice_end));

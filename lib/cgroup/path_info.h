@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "cgroup/cgroup.h"
 
 namespace pex::cgroup {
 
@@ -27,17 +30,18 @@ struct PathInfo {
   /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container creates for
   /// its first processes. The other fields name its owner.
   bool is_helper = false;
-  /// Of a container or pod below the service manager of a user, or in another container: who runs
-  /// there has made the directory, and may name it like one of others. Nothing below a user's
-  /// manager is called a pod.
+  /// Of a container below the service manager of a user, in a directory of another user, or in
+  /// another container: who runs there has made the directory, and may name it like one of others.
+  /// Of a user, nothing is called a pod, job or login.
   bool is_delegated = false;
 
   bool operator==(const PathInfo&) const = default;
 };
 
 /// Parses a path below the mount of the hierarchy: "/system.slice/cron.service". Accepts any bytes,
-/// in time linear in their number. The known layouts are the table in naming_rules.cc.
-PathInfo parse_path(std::string_view path);
+/// in time linear in their number. The known layouts are the table in naming_rules.cc. Names beyond
+/// `of_root` (names_of_root()) are those of a user.
+PathInfo parse_path(std::string_view path, std::size_t of_root = kAllNames);
 
 /// The label for each field. Identity labels are on every series of the cgroup, the others only on
 /// perf_cgroup_info.

@@ -429,8 +429,8 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
     }
     while (free < targets.size() && !targets[free].is_free()) ++free;
     targets.resize(std::max(targets.size(), free + 1));
-    targets[free] = {next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
-                     BootClock::now()};
+    targets[free] = {next_series_++, path, cgroup,
+                     cgroups_.describer.describe(path, nullptr, cgroup->of_root), BootClock::now()};
   }
 }
 

@@ -185,6 +185,7 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
                      : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
   }
   cgroup->id = status.st_ino;
+  cgroup->of_root = names_of_root(tree_.root(), path);
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
@@ -328,7 +329,8 @@ void Discovery::add_gone(std::size_t capacity, Clock::time_point now, DiscoveryR
   while (result.cgroups.size() < capacity && result.cgroups.size() < held + gone.size()) {
     const std::string next = *shares_.next();
     shares_.hold(next);
-    result.cgroups.push_back(std::make_shared<const Cgroup>(Cgroup{next, gone.at(next), {}}));
+    result.cgroups.push_back(std::make_shared<const Cgroup>(
+        Cgroup{next, gone.at(next), {}, names_of_root(tree_.root(), next)}));
   }
   for (const auto& [path, id] : gone) shares_.remove(path);
   has_gone_ = result.cgroups.size() > held;

@@ -412,6 +412,36 @@ TEST(PathInfoTest, PublishesEveryFieldAsOneLabel) {
   EXPECT_EQ(info.ecs_task, "ecs_task");
 }
 
+/// Names that a user has given are no pods, jobs or logins; a container is one that may imitate
+/// another.
+TEST(PathInfoTest, OfNamesThatAUserHasGivenNothingIsWhatOnlyRootMakes) {
+  struct Row {
+    const char* path;
+    std::size_t of_root;
+    const char* info;
+  };
+  const Row rows[] = {
+      {"/system.slice/ci.service/kubepods/burstable/pod<uid>/<A>", 2,
+       "container_id=<A> unit=ci.service slice=system.slice delegated"},
+      {"/system.slice/ci.service/kubepods/burstable/pod<uid>/<A>", kAllNames,
+       "container_id=<A> pod_uid=<uid> qos_class=burstable unit=ci.service slice=system.slice"},
+      {"/system.slice/ci.service/a/kubepods/burstable/pod<uid>", 3,
+       "unit=ci.service slice=system.slice"},
+      {"/system.slice/ci.service/docker/<B>/kubepods/burstable/pod<uid>/<A>", 2,
+       "container_id=<A> delegated"},
+      {"/system.slice/ci.service/slurm/uid_1000/job_123", 2, "unit=ci.service slice=system.slice"},
+      {"/system.slice/ci.service/user.slice/user-7.slice/session-3.scope", 2,
+       "unit=session-3.scope slice=user-7.slice"},
+      // A container with users of its own: who runs in it has not named it.
+      {"/kubepods/burstable/pod<uid>/<A>/inner", 4,
+       "container_id=<A> pod_uid=<uid> qos_class=burstable"},
+  };
+  for (const Row& row : rows) {
+    const std::string path = expand(row.path);
+    EXPECT_EQ(text_of(parse_path(path, row.of_root)), expand(row.info)) << path;
+  }
+}
+
 std::string repeated(std::string_view text, int times) {
   std::string all;
   for (int i = 0; i < times; ++i) all += text;
