@@ -166,6 +166,7 @@ std::uint64_t Log::dropped() const { return sink_->dropped; }
 bool Log::is_on(LogLevel level) const { return level >= sink_->lowest; }
 
 std::vector<prometheus::MetricFamily> Log::Collect() const {
+  if (dropped() == 0) return {};
   return {exposition::collected(
       exposition::self_family("perf_event_exporter_log_messages_dropped_total"),
       static_cast<double>(dropped()))};

@@ -29,15 +29,6 @@ double seconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-MetricFamily available_events(const plan::Plan& plan) {
-  MetricFamily family = collected(self_family("perf_event_exporter_event_available"));
-  for (const auto& [event, available] : availability(plan)) {
-    add_sample(family, {{"event", event.first}, {"scope", name_of(event.second)}},
-               available.everywhere ? 1 : 0);
-  }
-  return family;
-}
-
 MetricFamily refusals(const plan::Plan& plan) {
   MetricFamily family = collected(self_family("perf_event_exporter_event_refusal_info"));
   for (const auto& [event, available] : availability(plan)) {
@@ -78,15 +69,6 @@ MetricFamily machine_info(const plan::MachineDescription& machine) {
   return family;
 }
 
-MetricFamily free_counters(const std::map<std::string, plan::FreeCounters>& pmus) {
-  MetricFamily family = collected(self_family("perf_event_exporter_pmu_counters_free"));
-  for (const auto& [pmu, free] : pmus) {
-    add_sample(family, {{"kind", "general"}, {"pmu", pmu}}, static_cast<double>(free.general));
-    add_sample(family, {{"kind", "fixed"}, {"pmu", pmu}}, static_cast<double>(free.fixed));
-  }
-  return family;
-}
-
 MetricFamily duty_cycles(const collect::CountingPlan& plan) {
   std::map<std::string_view, double> ratios;  // a group of both scopes has one
   for (const collect::ScopePlan* const scope : {&plan.cpu, &plan.cgroup}) {
@@ -97,17 +79,6 @@ MetricFamily duty_cycles(const collect::CountingPlan& plan) {
   }
   MetricFamily family = collected(self_family("perf_event_exporter_group_duty_cycle_ratio"));
   for (const auto& [group, ratio] : ratios) add_sample(family, {{"group", group}}, ratio);
-  return family;
-}
-
-MetricFamily reloaded_groups(const GroupChanges& changes) {
-  MetricFamily family = collected(self_family("perf_event_exporter_reload_groups_total"));
-  const auto add = [&](const char* outcome, std::size_t groups) {
-    add_sample(family, {{"outcome", outcome}}, static_cast<double>(groups));
-  };
-  add("kept", changes.kept);
-  add("opened", changes.opened);
-  add("closed", changes.closed);
   return family;
 }
 
@@ -180,14 +151,12 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
-  const bool is_reload = machine_.has_value();
-  if (!is_reload) {
+  if (!machine_) {
     machine_ = plan::describe_machine(options_.roots);
     free_counters_ =
         plan::count_free_counters(kernel_, options_.roots, next.plan.counting.left_out_cpus);
     for (const std::string& warning : pmu_warnings()) log_.warn(warning);
   }
-  if (is_reload) reloaded_.add(next.groups);
   current_ = std::move(next);
   const BootClock::time_point now = BootClock::now();
   if (current_.is_loaded) load_ = {options_.config_file, now, now, {}};
@@ -218,24 +187,22 @@ void ActiveSession::reject(const std::vector<Error>& errors) {
 std::vector<MetricFamily> ActiveSession::Collect() const {
   std::vector<MetricFamily> families = {
       machine_info(machine_.value_or(plan::MachineDescription{})),
-      available_events(current_.plan),
       refusals(current_.plan),
       collected(self_family("perf_event_exporter_poll_interval_seconds"),
                 seconds_of(current_.interval())),
-      collected(self_family("perf_event_exporter_series_limit"),
-                static_cast<double>(current_.plan.budget.max_series)),
       collected(self_family("perf_event_exporter_config_last_reload_successful"),
                 load_.errors.empty() ? 1 : 0),
       collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
                 seconds_since_epoch(load_.in_force_since)),
-      duty_cycles(current_.plan.counting),
-      free_counters(free_counters_),
-      reloaded_groups(reloaded_)};
+      duty_cycles(current_.plan.counting)};
   const collect::CountingPlan& counting = current_.plan.counting;
   if (MetricFamily times = times_of_zero(counting); !times.metric.empty()) {
     families.push_back(std::move(times));
   }
-  if (counting.cgroup.empty() || !counting.publishes_cgroups) return families;
+  if (counting.cgroup.empty()) return families;
+  families.push_back(collected(self_family("perf_event_exporter_series_limit"),
+                               static_cast<double>(current_.plan.budget.max_series)));
+  if (!counting.publishes_cgroups) return families;
   families.push_back(collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
                                seconds_of(current_.config.cgroups.linger)));
   return families;

@@ -70,7 +70,6 @@ class ActiveSession final : public prometheus::Collectable {
   const std::optional<host::Mount> mounted_;  ///< of the file, as of the start
   ConfigurationLoad load_;
   CountingSession current_;
-  GroupChanges reloaded_;  ///< by all reloads
   // As of the start: nothing was open then.
   std::optional<plan::MachineDescription> machine_;
   std::map<std::string, plan::FreeCounters> free_counters_;  ///< by PMU

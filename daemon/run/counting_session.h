@@ -21,12 +21,6 @@ struct GroupChanges {
   std::size_t kept = 0;  ///< with their counters and totals
   std::size_t opened = 0;
   std::size_t closed = 0;
-
-  void add(const GroupChanges& more) {
-    kept += more.kept;
-    opened += more.opened;
-    closed += more.closed;
-  }
 };
 
 /// What a configuration counts with: a reload replaces it as a whole.

@@ -43,8 +43,8 @@ std::optional<std::chrono::seconds> Pause::left() const {
 }
 
 std::vector<prometheus::MetricFamily> Pause::Collect() const {
-  return {exposition::collected(exposition::self_family("perf_event_exporter_paused"),
-                                is_running() ? 1 : 0)};
+  if (!is_running()) return {};
+  return {exposition::collected(exposition::self_family("perf_event_exporter_paused"), 1)};
 }
 
 }  // namespace pex::daemon

@@ -44,7 +44,7 @@ void PollLog::log_workarounds(const collect::PollReport& report) {
   if (is_mistimed && !std::exchange(has_logged_mistimed_, true)) {
     log_.info(
         "this kernel accounts the running time of multiplexed cgroup groups to the wrong group; "
-        "each group's own clock is used (perf_group_mistimed_polls_total)");
+        "each group's own clock is used (perf_group_problems_total)");
   }
   if (report.now.targets_rotated_manually > 0 && !std::exchange(has_logged_rotation_, true)) {
     log_.info(

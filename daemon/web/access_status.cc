@@ -13,7 +13,6 @@ namespace {
 
 using exposition::add_sample;
 using exposition::collected;
-using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
 
@@ -98,12 +97,9 @@ std::vector<MetricFamily> AccessStatus::Collect() const {
     add_sample(downgrades, {{"outcome", downgrade.second}, {"protection", downgrade.first}},
                static_cast<double>(changes));
   }
-  return {
-      collected(self_family("perf_event_exporter_web_config_last_reload_successful"),
-                is_loaded_ ? 1 : 0),
-      collected(self_family("perf_event_exporter_web_config_last_reload_success_timestamp_seconds"),
-                seconds_since_epoch(load_->load.in_force_since)),
-      std::move(downgrades)};
+  return {collected(self_family("perf_event_exporter_web_config_last_reload_successful"),
+                    is_loaded_ ? 1 : 0),
+          std::move(downgrades)};
 }
 
 }  // namespace pex::daemon

@@ -220,33 +220,23 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   using exposition::self_family;
   if (!server_) return {};
   http::ClientErrors totals = server_->errors();
-  http::ResponseCounts counts = server_->responses();
-  std::size_t connections = server_->connections();
   if (probes_) {
     for (const auto& each : http::kClientErrors)
       totals.*each.count += probes_->errors().*each.count;
-    for (const auto& [code, count] : probes_->responses()) counts[code] += count;
-    connections += probes_->connections();
   }
   prometheus::MetricFamily errors =
       exposition::collected(self_family("perf_event_exporter_http_errors_total"));
   for (const auto& each : http::kClientErrors) {
+    if (totals.*each.count == 0) continue;
     exposition::add_sample(errors, {{"reason", each.name}},
                            static_cast<double>(totals.*each.count));
-  }
-  prometheus::MetricFamily responses =
-      exposition::collected(self_family("perf_event_exporter_http_responses_total"));
-  for (const auto& [code, count] : counts) {
-    exposition::add_sample(responses, {{"code", std::to_string(code)}}, static_cast<double>(count));
   }
   prometheus::MetricFamily interval =
       exposition::collected(self_family("perf_event_exporter_scrape_interval_seconds"));
   if (const auto longest = scrape_intervals_.longest(ScrapeIntervals::Clock::now())) {
     exposition::add_sample(interval, {}, std::chrono::duration<double>(*longest).count());
   }
-  return {exposition::collected(self_family("perf_event_exporter_http_connections"),
-                                static_cast<double>(connections)),
-          std::move(responses), std::move(interval), std::move(errors)};
+  return {std::move(interval), std::move(errors)};
 }
 
 void WebServer::stop() {

@@ -27,7 +27,6 @@ constexpr Section kSections[] = {
     {"docs/configuration.md", "keys", keys_for_page},
     {"packaging/man/perf_event_exporter.yaml.5.scd", "keys", keys_for_manual},
     {"docs/metrics.md", "evidence by group", group_evidence_table},
-    {"docs/metrics.md", "errors of groups", group_error_table},
     {"docs/metrics.md", "evidence by event", event_evidence_table},
     {"docs/metrics.md", "the exporter itself", self_table},
     {"docs/metrics.md", "the process", process_table},

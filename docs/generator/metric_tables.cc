@@ -1,7 +1,6 @@
 #include <vector>
 
 #include "exposition/evidence_families.h"
-#include "exposition/group_errors.h"
 #include "exposition/self_families.h"
 #include "markdown.h"
 #include "sections.h"
@@ -47,7 +46,6 @@ std::string evidence(const std::vector<EvidenceEntry>& rows) {
 
 std::string group_evidence_table() { return evidence(exposition::group_evidence()); }
 std::string event_evidence_table() { return evidence(exposition::event_evidence()); }
-std::string group_error_table() { return families(exposition::group_error_families()); }
 std::string self_table() { return families(exposition::kSelfFamilies); }
 std::string process_table() { return families(exposition::kProcessFamilies); }
 

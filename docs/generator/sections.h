@@ -15,7 +15,6 @@ std::string with_key_comments(const std::string& yaml);
 
 std::string group_evidence_table();
 std::string event_evidence_table();
-std::string group_error_table();
 std::string self_table();
 std::string process_table();
 

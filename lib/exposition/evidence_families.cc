@@ -109,15 +109,16 @@ constexpr GroupFamily kGroupFamilies[] = {
      always,
      read_rows<time_of<&GroupTimes::running>>},
     {{"perf_group_imputed_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Enabled time of polls in which a group was never on the PMU and its recent rates were used: "
-      "at most 60 s in a row, without a limit where the exporter rotates the groups itself."},
+      "Enabled time of polls for which recent rates of a group were used.",
+      "The group was never on the PMU. At most 60 s in a row, without a limit where the exporter "
+      "rotates the groups itself."},
      kEstimated,
      is_estimated,
      read_rows<time_of<&GroupTimes::imputed>>},
     {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Enabled time that no count covers: the group was off the PMU for too long, a pinned "
-      "group could not be scheduled, the counters of a cgroup were closed when it ran, records "
-      "were lost, or the CPU was offline."},
+      "Enabled time that no count covers.",
+      "The group was off the PMU for too long, a pinned group could not be scheduled, the counters "
+      "of a cgroup were closed when it ran, records were lost, or the CPU was offline."},
      kEstimated,
      is_estimated,
      read_rows<time_of<&GroupTimes::unmeasured>>},

@@ -1,6 +1,5 @@
 #include "exposition/poll_metrics.h"
 
-#include <cerrno>
 #include <chrono>
 #include <limits>
 #include <string>
@@ -8,7 +7,6 @@
 
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
-#include "targets/budget.h"
 
 namespace pex::exposition {
 namespace {
@@ -71,9 +69,7 @@ using Histogram = prometheus::ClientMetric::Histogram;
 
 /// Upper bounds in seconds: a poll of a small machine takes less than a millisecond, and one that
 /// takes longer than the interval is an overrun.
-constexpr double kDurations[] = {0.001, 0.0025, 0.005, 0.01,
-                                 0.025, 0.05,   0.1,   0.25,
-                                 0.5,   1,      2.5,   std::numeric_limits<double>::infinity()};
+constexpr double kDurations[] = {0.001, 0.01, 0.1, 1, std::numeric_limits<double>::infinity()};
 
 Histogram empty_histogram() {
   Histogram histogram;
@@ -91,23 +87,12 @@ void observe(Histogram& histogram, double value) {
   histogram.sample_sum += value;
 }
 
-/// Those of perf_event_open(2).
-constexpr int kOpenErrors[] = {EACCES, EBUSY,  EINVAL, EMFILE, ENFILE, ENODEV,
-                               ENOENT, ENOMEM, ENOSPC, EPERM,  ESRCH,  EOPNOTSUPP};
-
 }  // namespace
 
-/// Every limit and errno is a series from the start, so that the first increase from 0 is visible.
-PollMetrics::PollMetrics() : durations_(empty_histogram()) {
-  for (const int code : kOpenErrors) open_errors_[errno_name(code)] = 0;
-  for (const collect::CgroupBound& bound : collect::kCgroupBounds)
-    cgroups_left_out_[bound.name] = 0;
-  cgroups_left_out_[collect::kFairShare] = 0;
-}
+PollMetrics::PollMetrics() : durations_(empty_histogram()) {}
 
 void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
   ++polls_;
-  cgroups_started_ += report.cgroups_started;
   cgroups_missed_ += report.cgroups_missed;
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
@@ -134,7 +119,9 @@ void PollMetrics::add_uncounted(std::chrono::nanoseconds reported) {
 std::vector<MetricFamily> PollMetrics::Collect() const {
   std::vector<MetricFamily> families;
   collect_totals(families);
-  if (snapshot_) collect_last_poll(families);
+  if (!snapshot_) return families;
+  collect_last_poll(families);
+  if (!snapshot_->plan->cgroup.empty()) collect_cgroups(families);
   return families;
 }
 
@@ -154,16 +141,44 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   for (const auto& [cpu, polls] : late_polls_) {
     add_sample(late_polls, {{"cpu", std::to_string(cpu)}}, number(polls));
   }
-  group_errors_.collect(families);
+  families.push_back(group_errors_.collect());
+}
+
+void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
+  const auto add = [&](const FamilyEntry& family, double value) {
+    families.push_back(collected(family, value));
+  };
+  add(self_family("perf_event_exporter_open_events"), number(last_.open_events));
+  add(self_family("perf_event_exporter_last_poll_timestamp_seconds"),
+      seconds_since_epoch(snapshot_->taken));
+  families.push_back(cpus(last_, *snapshot_->targets->cpus));
+}
+
+void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
+  const auto add = [&](const FamilyEntry& family, double value) {
+    families.push_back(collected(family, value));
+  };
   MetricFamily& dropped =
       families.emplace_back(collected(self_family("perf_event_exporter_cgroups_left_out_total")));
   for (const auto& [reason, cgroups] : cgroups_left_out_) {
     add_sample(dropped, {{"reason", reason}}, number(cgroups));
   }
-  families.push_back(collected(self_family("perf_event_exporter_cgroups_started_total"),
-                               number(cgroups_started_)));
-  families.push_back(
-      collected(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_)));
+  add(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_));
+  if (uncounted_) {
+    add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"),
+        std::chrono::duration<double>(*uncounted_).count());
+  }
+  add(self_family("perf_event_exporter_cgroups_rotated_manually"),
+      number(last_.targets_rotated_manually));
+  families.push_back(cgroups(*snapshot_->targets));
+  add_sums(*snapshot_, families);
+  families.push_back(cgroup_sources(last_));
+  families.push_back(cgroup_directories(last_.cgroup_directories));
+  add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));
+  if (last_.cpus_by_records > 0 || switch_records_.written > 0) collect_records(families);
+}
+
+void PollMetrics::collect_records(std::vector<MetricFamily>& families) const {
   MetricFamily& records =
       families.emplace_back(collected(self_family("perf_event_exporter_switch_records_total")));
   add_sample(records, {{"outcome", "read"}}, number(switch_records_.written));
@@ -174,35 +189,13 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(checks, {{"result", "equal"}}, number(record_checks_.equal));
   add_sample(checks, {{"result", "different"}}, number(record_checks_.different));
   add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
-  families.push_back(collected(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"),
-                               unnamed_time_.count()));
-  if (uncounted_) {
-    families.push_back(collected(self_family("perf_event_exporter_uncounted_cpu_seconds_total"),
-                                 std::chrono::duration<double>(*uncounted_).count()));
-  }
-  if (cpu_wait_.count() == 0) return;  // the kernel does not report it
-  families.push_back(
-      collected(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count()));
-}
-
-void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
-  const collect::TargetSet& targets = *snapshot_->targets;
   const auto add = [&](const FamilyEntry& family, double value) {
     families.push_back(collected(family, value));
   };
-  add(self_family("perf_event_exporter_open_events"), number(last_.open_events));
-  add(self_family("perf_event_exporter_last_poll_timestamp_seconds"),
-      seconds_since_epoch(snapshot_->taken));
-  families.push_back(cpus(last_, *targets.cpus));
-  add(self_family("perf_event_exporter_pinned_groups_off_pmu"), number(last_.groups_off_pmu));
-  add(self_family("perf_event_exporter_cgroups_rotated_manually"),
-      number(last_.targets_rotated_manually));
-  families.push_back(cgroups(targets));
-  add_sums(*snapshot_, families);
-  families.push_back(cgroup_sources(last_));
   add(self_family("perf_event_exporter_unnamed_cgroups"), number(last_.unnamed_cgroups));
-  families.push_back(cgroup_directories(last_.cgroup_directories));
-  add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));
+  add(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"), unnamed_time_.count());
+  if (cpu_wait_.count() == 0) return;  // the kernel does not report it
+  add(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count());
 }
 
 }  // namespace pex::exposition

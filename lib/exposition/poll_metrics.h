@@ -41,13 +41,14 @@ class PollMetrics final : public prometheus::Collectable {
   void collect_totals(std::vector<prometheus::MetricFamily>& families) const;
   void add_uncounted(std::chrono::nanoseconds reported);
   void collect_last_poll(std::vector<prometheus::MetricFamily>& families) const;
+  void collect_cgroups(std::vector<prometheus::MetricFamily>& families) const;
+  void collect_records(std::vector<prometheus::MetricFamily>& families) const;
 
   std::uint64_t polls_ = 0;
   std::uint64_t overruns_ = 0;
   std::uint64_t cgroups_missed_ = 0;
   collect::PollReport::SwitchRecords switch_records_;  ///< from the start
   collect::PollReport::RecordChecks record_checks_;    ///< the same
-  std::uint64_t cgroups_started_ = 0;                  ///< the same
   std::chrono::duration<double> unnamed_time_{};       ///< the same
   std::chrono::duration<double> cpu_wait_{};           ///< the same
   /// The same, of CPU time in no counted cgroup; and as the last report had it.

@@ -18,7 +18,6 @@ std::vector<prometheus::MetricFamily> ProcessMetrics::Collect() const {
     add(self_family("process_open_fds"), static_cast<double>(*process->open_fds));
   }
   add(self_family("process_max_fds"), static_cast<double>(process->max_fds));
-  add(self_family("process_virtual_memory_bytes"), static_cast<double>(process->virtual_bytes));
   add(self_family("process_resident_memory_bytes"), static_cast<double>(process->resident_bytes));
   return families;
 }

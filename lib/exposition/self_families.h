@@ -10,41 +10,41 @@ namespace pex::exposition {
 /// and alerts. docs/metrics.md is made of these rows.
 inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `revision`, `compiler`",
-     "Constant 1, with labels that identify the running build.",
+     "Constant 1, with labels that identify the build.",
      "revision: the commit it was built from; empty if that is not known."},
     {"perf_machine_info", FamilyType::kInfo,
      "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
      "`kernel`",
-     "Constant 1, with labels that describe the machine as it was when the exporter started.",
-     "A label is empty if its value is not known. hypervisor: also empty if there is none. pmu: "
+     "Constant 1, with labels that describe the machine.",
+     "As it was when the exporter started. A label is empty if its value is not known. hypervisor: "
+     "also empty if there is none. pmu: "
      "empty if the machine has no hardware counters."},
     {"perf_event_exporter_counting", FamilyType::kGauge, "",
-     "Whether at least one configured event is counted on a CPU or in a cgroup.",
+     "Whether at least one configured event is counted.",
      "Also 1 if only cgroups are to be counted and there are none."},
-    {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
-     "Whether a configured event could be counted on this machine when the configuration was last "
-     "loaded, in every group of the scope that lists the event.",
-     "Events that an optional group lacks have no series."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
      "`event`, `scope`, `errno`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",
-     "One series for each series of perf_event_exporter_event_available that is 0. errno: empty if "
-     "the kernel did not refuse it. remedy: yes if rights, limits, other programs or the "
+     "One series for each event that could not be counted on this machine when the configuration "
+     "was last loaded, in a group of the scope that lists it; none for events that an optional "
+     "group lacks. errno: empty if the kernel did not refuse it. remedy: yes if rights, limits, "
+     "other programs or the "
      "configuration can be changed, no if the hardware or the kernel lacks the event."},
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`errno`",
-     "Failed attempts to open an event, by errno.", "The log names the events."},
+     "Failed attempts to open an event, by errno.",
+     "A series appears with its first error. The log names the events."},
     {"perf_event_exporter_open_events", FamilyType::kGauge, "", "Open perf events.",
      "Each takes one file descriptor."},
     {"perf_event_exporter_polls_total", FamilyType::kCounter, "", "Polls completed."},
     {"perf_event_exporter_poll_duration_seconds", FamilyType::kHistogram, "`le`",
-     "Duration of polls, from the start of a poll to the publication of its snapshot."},
+     "Duration of polls.", "From the start of a poll to the publication of its snapshot."},
     {"perf_event_exporter_poll_interval_seconds", FamilyType::kGauge, "",
-     "Configured time between polls (collection.interval)."},
+     "Configured time between polls."},
     {"perf_event_exporter_poll_overruns_total", FamilyType::kCounter, "",
-     "Polls that were skipped because the previous one was still running, or the exporter got no "
-     "CPU time."},
+     "Polls that were skipped.",
+     "The previous one was still running, or the exporter got no CPU time."},
     {"perf_event_exporter_last_poll_timestamp_seconds", FamilyType::kGauge, "",
-     "Unix time at which the published counts were read."},
+     "Time at which the counts were read."},
     {"perf_event_exporter_cpus", FamilyType::kGauge, "`state`: counted, late, left_out",
      "Online CPUs by state.",
      "late: the CPU did not answer in time, and the last poll was published with its earlier "
@@ -52,14 +52,16 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cpu_late_polls_total", FamilyType::kCounter, "`cpu`",
      "Polls that were published with earlier totals of this CPU because it did not answer in time.",
      "Published only for CPUs that were late at least once."},
-    {"perf_event_exporter_pinned_groups_off_pmu", FamilyType::kGauge, "",
-     "Pinned groups that were not on the PMU at the last poll."},
-    {"perf_event_exporter_auxiliary_errors_total", FamilyType::kCounter,
-     "`auxiliary`: clock, reference; `reason`: anomaly, mistimed, pinned, read, standstill",
-     "Errors of the exporter's auxiliary counters (the clock of a target, the activity reference).",
-     "anomaly: a kernel total decreased. mistimed: the kernel accounted the running time wrongly. "
-     "pinned: the counter was not on the PMU. read: the read failed. standstill: the counter was "
-     "reopened because it did not count."},
+    {"perf_group_problems_total", FamilyType::kCounter,
+     "`group`; `problem`: anomaly, mistimed, pinned_off_pmu, read_error, standstill",
+     "Readings of a group that had a problem.",
+     "A series appears with its first problem. anomaly: a kernel total decreased. If it was the "
+     "group's, the increment since the previous reading is not counted; if it was the reference's, "
+     "counts are scaled by time. mistimed: the kernel accounted the running time wrongly, and that "
+     "of the group's own clock was used. pinned_off_pmu: a pinned group was not on the PMU, and "
+     "was enabled again. read_error: the read failed. standstill: a group of a CPU was reopened, "
+     "because the kernel did not schedule it; events in the meantime are unmeasured. Groups "
+     "`(clock)` and `(reference)` are auxiliary counters."},
     {"perf_event_exporter_cgroups_rotated_manually", FamilyType::kGauge, "",
      "Number of (cgroup, CPU) pairs whose groups the exporter rotates itself because kernel "
      "multiplexing starved one."},
@@ -71,7 +73,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cgroups_left_out_total", FamilyType::kCounter,
      "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",
      "Matching cgroups that were left out, by the limit that excluded them.",
-     "fair_share: the cgroup was counted until a cgroup of a directory with less than its fair "
+     "A series appears with its first cgroup. fair_share: the cgroup was counted until a cgroup of "
+     "a directory with less than its fair "
      "share replaced it."},
     {"perf_event_exporter_cgroup_directories", FamilyType::kGauge,
      "`state`: followed, unwatched, beyond_limit, path_too_long",
@@ -81,9 +84,6 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
      "Configured time for which the series of a removed cgroup are served (cgroups.linger).",
      "Absent if cgroups have no series."},
-    {"perf_event_exporter_cgroups_started_total", FamilyType::kCounter, "",
-     "Cgroups that the exporter began to count: each makes new series, unless it shares them "
-     "(cgroups.series), or a cgroup of the same path ended within the linger time."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
@@ -127,24 +127,19 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "set."},
     {"perf_event_exporter_series_limit", FamilyType::kGauge, "",
      "Configured maximum number of series (limits.max_series)."},
-    {"perf_event_exporter_http_connections", FamilyType::kGauge, "",
-     "Open client connections, including the one that serves this scrape."},
-    {"perf_event_exporter_http_responses_total", FamilyType::kCounter, "`code`",
-     "Responses that the server began to send, by status code."},
     {"perf_event_exporter_scrape_interval_seconds", FamilyType::kGauge, "",
-     "Longest interval at which a client scrapes regularly: four scrapes at nearly equal "
-     "intervals, of the same path and query, from the same address.",
-     "Absent if there is no such client."},
+     "Longest interval at which a client scrapes regularly.",
+     "Regularly: four scrapes at nearly equal intervals, of the same path and query, from the same "
+     "address. Absent if there is no such client."},
     {"perf_event_exporter_http_errors_total", FamilyType::kCounter, "`reason`",
-     "Connections and requests that the server refused or closed, by reason."},
+     "Connections and requests that the server refused or closed, by reason.",
+     "A series appears with its first error."},
     {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",
-     "Log messages that were dropped because stderr or the journal did not accept them in time, or "
-     "because writing failed."},
+     "Log messages that were dropped.",
+     "Stderr or the journal did not accept them in time, or writing failed. Absent until then."},
     {"perf_event_exporter_web_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the web configuration and of the files it names succeeded.",
      "0: an earlier version of these files is in force."},
-    {"perf_event_exporter_web_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
-     "Unix time at which the web configuration in force was loaded."},
     {"perf_event_exporter_web_config_downgrades_total", FamilyType::kCounter,
      "`protection`; `outcome`: adopted, refused",
      "Changes of the web configuration that lower a protection, by protection and outcome.",
@@ -153,38 +148,25 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the configuration succeeded."},
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
-     "Unix time at which the configuration in force was loaded."},
+     "Time at which the configuration in force was loaded."},
     {"perf_event_exporter_paused", FamilyType::kGauge, "",
-     "1 while groups of hardware events are paused, so that other programs have the counters of "
-     "the PMU.",
-     "For the first 60 s their counts are estimated from recent rates (imputed). After that, the "
+     "Constant 1 while groups of hardware events are paused.",
+     "Absent otherwise. For the first 60 s their counts are estimated from recent rates (imputed). "
+     "After that, the "
      "time is unmeasured."},
     {"perf_event_exporter_group_duty_cycle_ratio", FamilyType::kGauge, "`group`",
      "Part of the time for which a group counts, as configured (duty_cycle).",
      "Only for groups that do not count all the time."},
-    {"perf_event_exporter_pmu_counters_free", FamilyType::kGauge, "`kind`: general, fixed; `pmu`",
-     "Free counters of each core PMU, as found on one CPU when the exporter started.",
-     "general: for any event. fixed: in addition, each for one event only. The NMI watchdog and "
-     "pinned events of other programs hold counters."},
-    {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
-     "`outcome`: kept, opened, closed",
-     "Groups of events at reloads of the configuration, by outcome: kept with their counters and "
-     "totals, opened, and closed.",
-     "A group that has changed is closed and opened."},
 };
 
 /// The standard metrics of a process.
 inline constexpr FamilyEntry kProcessFamilies[] = {
-    {"process_cpu_seconds_total", FamilyType::kCounter, "",
-     "Total user and system CPU time of this process."},
+    {"process_cpu_seconds_total", FamilyType::kCounter, "", "Total user and system CPU time."},
     {"process_start_time_seconds", FamilyType::kGauge, "",
-     "Start time of this process, in seconds since the Unix epoch."},
-    {"process_open_fds", FamilyType::kGauge, "",
-     "Number of open file descriptors of this process."},
-    {"process_max_fds", FamilyType::kGauge, "",
-     "Maximum number of open file descriptors of this process."},
-    {"process_virtual_memory_bytes", FamilyType::kGauge, "", "Virtual memory of this process."},
-    {"process_resident_memory_bytes", FamilyType::kGauge, "", "Resident memory of this process."},
+     "Start time, in seconds since the Unix epoch."},
+    {"process_open_fds", FamilyType::kGauge, "", "Open file descriptors."},
+    {"process_max_fds", FamilyType::kGauge, "", "Maximum number of open file descriptors."},
+    {"process_resident_memory_bytes", FamilyType::kGauge, "", "Resident memory."},
 };
 
 /// The row of one of these tables; a name that is in neither does not compile.

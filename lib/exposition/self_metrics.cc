@@ -21,6 +21,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Clock = BootClock;
 
+constexpr std::string_view kBuildInfo = self_family("perf_event_exporter_build_info").name;
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
 
 MetricFamily build_info(const std::string& version, const std::string& revision) {
@@ -41,10 +42,11 @@ std::string labels_of(const ClientMetric& metric) {
   return labels;
 }
 
-/// The group that selects a sample; the pieces of a group belong to it.
+/// The group that selects a sample; the pieces of a group belong to it, and auxiliary groups to the
+/// exporter.
 std::string_view group_of(const ClientMetric& metric) {
   for (const auto& [name, value] : metric.label) {
-    if (name == "group") return collect::configured_name(value);
+    if (name == "group" && !value.starts_with('(')) return collect::configured_name(value);
   }
   return kExporterGroup;
 }
@@ -73,7 +75,7 @@ class CollectedReading final : public SelfReading {
     for (const Family& family : families_) {
       writer.begin(family.head);
       for (const ClientMetric& sample : family.samples) {
-        if (!selection.has(group_of(sample))) continue;
+        if (family.head.name != kBuildInfo && !selection.has(group_of(sample))) continue;
         if (family.head.type == FamilyType::kHistogram) {
           writer.write(sample.histogram, since(family));
           continue;

@@ -17,8 +17,9 @@ namespace pex::exposition {
 class SelfReading {
  public:
   virtual ~SelfReading() = default;
-  /// The selected ones: a series with a label `group` belongs to that group, all others to the
-  /// exporter.
+  /// The selected ones: a series with a label `group` belongs to that group, all others, and those
+  /// of auxiliary groups, to the exporter. The information about the build is always
+  /// there, so that each scrape shows whose it is.
   virtual void write(const Selection& selection, FormatWriter& writer) const = 0;
 };
 

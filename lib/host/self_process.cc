@@ -186,7 +186,6 @@ Result<SelfProcess> SelfProcessReader::read() {
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   own.started = started;
   own.max_fds = limit.rlim_cur;
-  own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
 }

@@ -21,7 +21,6 @@ struct SelfProcess {
   BootClock::time_point started;
   std::optional<std::uint64_t> open_fds = {};  ///< as reported_open_fds()
   std::uint64_t max_fds = 0;                   ///< soft limit
-  std::uint64_t virtual_bytes = 0;
   std::uint64_t resident_bytes = 0;
 };
 

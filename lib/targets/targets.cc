@@ -381,7 +381,7 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& fo
     }
   }
   report.cgroups_missed += waiting_.follow(found.cgroups, counted);
-  admit(targets, now, report);
+  admit(targets, now);
   drop_expired(targets, now);
   return targets;
 }
@@ -411,8 +411,7 @@ void TargetTracker::go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
 }
 
 /// A cgroup that is recreated under the path of a lingering series continues it.
-void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now,
-                          PollReport& report) {
+void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now) {
   if (waiting_.empty()) return;
   std::unordered_map<std::string, std::size_t> lingering;
   for (std::size_t slot = 0; slot < targets.size(); ++slot) {
@@ -421,7 +420,6 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   std::size_t free = 0;
   const std::size_t room = free_room(current_->series());
   for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
-    ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
       go_on(targets, place->second, std::move(cgroup));

@@ -18,7 +18,7 @@ KB = 1000
 ALL = 280  # KB
 LIMITS = {  # KB
     "README.md": 6,
-    "CHANGELOG.md": 3,
+    "CHANGELOG.md": 4,
     "CONTRIBUTING.md": 7,
     "SECURITY.md": 6,
     "ARCHITECTURE.md": 15,
@@ -40,7 +40,7 @@ LIMITS = {  # KB
     "docs/web-configuration.md": 10,
     "docs/development/abi.md": 18,
     "docs/development/benchmarks.md": 5,
-    "docs/development/decisions.md": 10,
+    "docs/development/decisions.md": 10.3,
     "docs/development/faults.md": 10,
     "docs/development/inputs.md": 9,
     "packaging/helm/perf-event-exporter/README.md": 3,

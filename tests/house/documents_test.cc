@@ -23,7 +23,6 @@
 #include "config/default_config.h"
 #include "config/load.h"
 #include "exposition/evidence_families.h"
-#include "exposition/group_errors.h"
 #include "exposition/metric_names.h"
 #include "exposition/self_families.h"
 #include "host/kernel_faults.h"
@@ -166,8 +165,6 @@ std::set<std::string> fixed_families() {
   std::set<std::string> names = {"perf_cgroup_info"};
   for (const exposition::FamilyEntry& row : exposition::kSelfFamilies) names.emplace(row.name);
   for (const exposition::FamilyEntry& row : exposition::kProcessFamilies) names.emplace(row.name);
-  for (const exposition::FamilyEntry& row : exposition::group_error_families())
-    names.emplace(row.name);
   for (const auto& rows : {exposition::group_evidence(), exposition::event_evidence()}) {
     for (const exposition::EvidenceEntry& row : rows) names.emplace(row.family.name);
   }

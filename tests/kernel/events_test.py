@@ -271,8 +271,7 @@ class TracepointTest(unittest.TestCase):
         refused = daemon.logged("cannot parse the filter (EINVAL)")
         self.assertNotIn("seccomp", "".join(daemon.lines("warn")))
         self.assertEqual(len(refused), 1)  # one line for each cause
-        available = daemon.scrape().with_name("perf_event_exporter_event_available")
-        self.assertEqual(sorted(available.values()), [0, 1])
+        self.assertEqual(len(daemon.scrape().with_name("perf_event_exporter_event_refusal_info")), 1)
 
 
 class MsrTest(unittest.TestCase):
@@ -322,10 +321,9 @@ class ImpossibleEventTest(unittest.TestCase):
         self.assertEqual(reason["events"], [self.IMPOSSIBLE])
         self.assertRegex(reason["remedy"], "load its driver|modprobe")
 
-    def test_the_tenth_is_0_in_the_metrics_and_the_others_1(self):
-        available = self.scrape.with_name("perf_event_exporter_event_available")
-        self.assertEqual({dict(labels)["event"]: value for (_, labels), value in available.items()},
-                         {self.IMPOSSIBLE: 0, **dict.fromkeys(self.POSSIBLE, 1)})
+    def test_the_tenth_alone_is_refused_in_the_metrics(self):
+        refused = self.scrape.with_name("perf_event_exporter_event_refusal_info")
+        self.assertEqual([dict(labels)["event"] for _, labels in refused], [self.IMPOSSIBLE])
 
     def test_check_of_the_configuration_fails(self):
         ended = subprocess.run([harness.daemon_binary, "--config.check",

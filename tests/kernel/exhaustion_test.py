@@ -16,7 +16,6 @@ import harness
 
 EVENTS = ["task-clock", "context-switches"]
 CPU_ONLY = harness.config_of(events=EVENTS, scope="cpu")
-dropped = "perf_event_exporter_log_messages_dropped_total"
 F_SETPIPE_SZ = 1031
 UNABLE = 3
 
@@ -54,8 +53,7 @@ class UnreadTest(FolderTest):
     def test_with_a_stderr_without_a_reader_http_and_sigterm_work(self):
         path, _ = self.full_pipe()
         with harness.Daemon(CPU_ONLY, "--log.level=debug", wrapper=self.with_stderr(path)) as daemon:
-            scrape = daemon.scrape_after_polls(5)
-            self.assertTrue(scrape.has(dropped))
+            daemon.scrape_after_polls(5)
             daemon.terminate()  # with status 0
 
     def test_what_was_logged_meanwhile_can_be_read_later(self):

@@ -511,7 +511,17 @@ class Scrape(dict):
     def standstills(self):
         """Groups of whole CPUs that the kernel did not schedule, as others count cgroups too: what they
         missed is unmeasured."""
-        return sum(self.with_name("perf_group_standstills_total").values())
+        return self.problems("standstill")
+
+    def is_refused(self, event, scope="cpu"):
+        """Whether a configured event is not available. One that is available has no series."""
+        return any(dict(labels)["event"] == event and dict(labels)["scope"] == scope for _, labels in
+                   self.with_name("perf_event_exporter_event_refusal_info"))
+
+    def problems(self, problem, group=None):
+        """Of the readings of a group, or of all: one that has not happened has no series."""
+        return sum(value for (_, labels), value in self.with_name("perf_group_problems_total").items()
+                   if dict(labels)["problem"] == problem and group in (None, dict(labels)["group"]))
 
     def with_name(self, prefix):
         return {series: value for series, value in self.items() if series[0].startswith(prefix)}

@@ -110,7 +110,7 @@ class IdleEventsTest(unittest.TestCase):
                     self.assertGreater(least, 0)
                     self.assertGreaterEqual(ours, least)
                     self.assertLessEqual(ours, most)
-        self.assertEqual(after.value("perf_group_standstills_total", group="software"), 0)
+        self.assertEqual(after.problems("standstill", "software"), 0)
 
     def test_counts_next_to_events_of_an_idle_cgroup_that_were_there_first(self):
         self.hold_first()

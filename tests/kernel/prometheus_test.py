@@ -140,7 +140,7 @@ class PrometheusTest(unittest.TestCase):
                     "poll_duration_seconds_sum")),
                 self.prometheus.scalar(
                     f"perf_event_exporter_poll_duration_seconds_sum {at} offset {1000 * EVERY:.0f}ms"),
-                self.prometheus.scalar(f"sum(perf_group_standstills_total {at})"))
+                self.prometheus.scalar(f"sum(perf_group_problems_total{{problem='standstill'}} {at}) or vector(0)"))
 
     def test_each_cpu_switches(self):
         rates = self.rates("perf_cpu_context_switches_total")

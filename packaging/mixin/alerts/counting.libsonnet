@@ -22,15 +22,11 @@ local promql = import '../lib/promql.libsonnet';
         nothingCounts,
         'An exporter counts no event.',
         '{{ $labels.instance }} runs, but counts none of its configured events. ' + reasons),
-      // The two metrics on the right exist where cgroups or sums of them are configured.
+      // Present if cgroups, or sums of them, are configured.
       a('PerfNoCgroups',
         'info',
         '30m',
-        |||
-          sum %(by)s (perf_event_exporter_cgroups) == 0
-          and %(on)s
-          (perf_event_exporter_cgroup_linger_seconds or perf_event_exporter_sum_zero_seconds)
-        ||| % { on: promql.on(c.hostLabels), by: promql.by(c.hostLabels) },
+        'sum %s (perf_event_exporter_cgroups) == 0' % promql.by(c.hostLabels),
         'An exporter counts no cgroup.',
         '{{ $labels.instance }} is configured to count cgroups, and found none: no hierarchy that it sees has the perf_event controller, or no cgroup matches cgroups.include. The log has the reason, and `perf_event_exporter cgroups --all` shows every cgroup.'),
       // Events that the hardware or the kernel lacks are no alert: nobody can change that.
@@ -46,7 +42,10 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfEventOpenErrors',
         'warning',
         '15m',
-        'sum %s (increase(perf_event_exporter_event_open_errors_total[15m])) > 0' % promql.by(c.hostLabels + ['errno']),
+        'sum %s (\n  %s\n)' % [
+          promql.by(c.hostLabels + ['errno']),
+          promql.nested(promql.grew('perf_event_exporter_event_open_errors_total', '15m'), 2),
+        ],
         'The kernel refuses to open counters.',
         'On {{ $labels.instance }}, opening counters failed repeatedly with {{ $labels.errno }}. The log and the status page show the events.'),
       a('PerfGroupMultiplexed',
@@ -70,15 +69,20 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfGroupReadErrors',
         'warning',
         '15m',
-        'increase(perf_group_read_errors_total[15m]) + increase(perf_group_anomalies_total[15m]) > 0',
+        'sum %s (\n  %s\n)' % [
+          promql.by(c.hostLabels + ['group']),
+          promql.nested(promql.grew('perf_group_problems_total{problem=~"anomaly|read_error"}', '15m'), 2),
+        ],
         'Counters cannot be read, or decreased.',
         'On {{ $labels.instance }}, reads of group {{ $labels.group }} failed, or a kernel total decreased.'),
       a('PerfGroupPinnedOffPMU',
         'warning',
         '15m',
-        'perf_event_exporter_pinned_groups_off_pmu > 0',
+        // Each poll counts one. Without the activity reference: what is counted goes on without it.
+        'sum %s (increase(perf_group_problems_total{problem="pinned_off_pmu", group!="(reference)"}[5m])) > 0' %
+        promql.by(c.hostLabels + ['group']),
         'A pinned group is not on the PMU.',
-        'On {{ $labels.instance }}, {{ $value }} pinned groups are not counted, because other users of the PMU have the counters.'),
+        'On {{ $labels.instance }}, pinned group {{ $labels.group }} is not counted, because other users of the PMU have the counters.'),
       a('PerfEventImprecise',
         'info',
         '30m',

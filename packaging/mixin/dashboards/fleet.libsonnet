@@ -11,8 +11,8 @@ local nothing = 'max by (cluster, job, instance) (%s) == 0' % own('counting');
 
 local state = g.row('State', 4, [
   g.stat('Exporters', 'Exporters that could be scraped, and all there are.', 'short', [
-    g.query('sum(up{%s} * on (cluster, job, instance) group by (cluster, job, instance) (last_over_time(%s[$__range])))' % [s, own('build_info')], 'up'),
-    g.query('count(group by (cluster, job, instance) (last_over_time(%s[$__range])))' % own('build_info'), 'all'),
+    g.query('sum(max by (cluster, instance) (up{%s} * on (cluster, job, instance) group by (cluster, job, instance) (last_over_time(%s[$__range]))))' % [s, own('build_info')], 'up'),
+    g.query('count(group by (cluster, instance) (last_over_time(%s[$__range])))' % own('build_info'), 'all'),
   ]),
   g.stat('Count nothing',
          'Exporters that run and count none of their events: see the table below.',
@@ -60,7 +60,7 @@ local exporters = g.row('Exporters', 8, [
   g.timeSeries('Exporters, by version',
                'Exporters that could be scraped.',
                'short',
-               [g.query('count by (version) (%s)' % own('build_info'), '{{version}}')],
+               [g.query('count by (version) (group by (cluster, instance, version) (%s))' % own('build_info'), '{{version}}')],
                stacked=true),
   g.table('Exporters that count nothing',
           'They run, and count none of their configured events.',

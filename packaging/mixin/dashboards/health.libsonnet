@@ -51,7 +51,7 @@ local state = g.row('State', 4, [
   g.stat('Events missing',
          'Configured events that the machine cannot count: see the table below.',
          'short',
-         [g.query('sum(1 - %s)' % own('event_available'), 'events')],
+         [g.query(g.refusedEvents('sum', s), 'events', needs=g.counting(s))],
          limits=g.above(1)),
   g.stat('Cgroups left out',
          'Matching cgroups that are not counted because of a limit.',
@@ -123,12 +123,7 @@ local quality = g.row('How well is counted', 9, [
 local refused = g.row('What is not counted', 8, [
   g.table('Events not counted',
           'Configured events that the machine cannot count, why, and whether somebody can change that. The status page of the exporter shows what to do.',
-          [{ name: 'Available', unit: 'bool_yes_no', query: |||
-            (%(missing)s)
-            * %(on)s group_left (errno, remedy) perf_event_exporter_event_refusal_info
-            or %(on)s
-            (%(missing)s)
-          ||| % { missing: own('event_available') + ' == 0', on: 'on (cluster, job, instance, event, scope)' } }],
+          [{ name: 'Refused', unit: 'bool_yes_no', query: own('event_refusal_info') }],
           ['instance', 'event', 'scope', 'errno', 'remedy'],
           width=8,
           hidden=['__name__', 'job']),
@@ -136,28 +131,17 @@ local refused = g.row('What is not counted', 8, [
                'Failed attempts to open a counter, per second.',
                'ops',
                [g.query('sum by (cluster, instance, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{errno}}')]),
-  g.timeSeries('Errors of groups',
-               'Per second: failed reads, decreased totals, wrong running times, and pinned groups that were not on the PMU.',
+  g.timeSeries('Problems of groups',
+               'Per second: readings that failed, decreased totals, wrong running times, pinned groups that were not on the PMU, groups that stood still.',
                'ops',
-               [
-                 g.query('sum by (cluster, instance, group) (%s)' % rate('perf_group_%s_total{%s}' % [what.metric, s]), '{{instance}} {{group}} ' + what.name)
-                 for what in [
-                   { metric: 'read_errors', name: 'read errors' },
-                   { metric: 'anomalies', name: 'fell' },
-                   { metric: 'mistimed_polls', name: 'mistimed' },
-                   { metric: 'pinned_errors', name: 'pinned and off' },
-                 ]
-               ]),
+               [g.query('sum by (cluster, instance, group, problem) (%s)' % rate('perf_group_problems_total{%s}' % s), '{{instance}} {{group}} {{problem}}')],
+               width=16),
   g.table('Groups that are counted only on some CPUs',
           'Fraction of the CPUs on which a group is counted, where it is below 1. Counts are not published until it is 1, except those of sums, which are too low.',
           [{ name: 'CPUs', unit: 'percentunit', query: 'perf_group_coverage_ratio{%s}' % s }],
           ['instance', 'group', 'cgroup', 'sum'],
           width=16,
           hidden=['__name__', 'job', 'container_id', 'pod_uid']),
-  g.timeSeries('Pinned groups off the PMU',
-               'Pinned groups that were not on the PMU at the last poll, once for each CPU and cgroup.',
-               'short',
-               [perInstance(own('pinned_groups_off_pmu'))]),
 ]);
 
 local cgroups = g.row('Cgroups', 8, [

@@ -43,7 +43,7 @@ local everyMachine = g.row('Every machine', 7, [
   g.stat('Events missing',
          'Configured events that the machine cannot count. The dashboard Exporter health shows why.',
          'short',
-         [perInstance('sum by (cluster, instance) (1 - perf_event_exporter_event_available{%s})' % s)],
+         [g.query(g.refusedEvents('sum by (cluster, instance)', s), '{{instance}}', needs=g.counting(s))],
          width=8,
          limits=g.above(1)),
 ], open=true);

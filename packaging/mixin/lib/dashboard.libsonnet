@@ -382,11 +382,14 @@ local dashboard(config, uid, title, description, variables, rows, selected) = {
   panels: numbered(laidOut(rows)),
 };
 
+// Of an exporter whose events are all counted: 0, of one that is not there: nothing.
+local counting(selector) = 'perf_event_exporter_counting{%s}' % selector;
+local refusedEvents(sum, selector) =
+  '%s (perf_event_exporter_event_refusal_info{%s} or 0 * %s)' % [sum, selector, counting(selector)];
+
 local ofFleet = 'cluster=~"$cluster", job=~"$job"';
-// Every scrape of an exporter has the first of these, or the second, which is of each group: several jobs may
-// scrape different groups of one exporter.
-local exporters(selector) = '{__name__=~"perf_event_exporter_build_info|perf_group_read_errors_total"%s}' %
-                            (if selector == '' then '' else ', ' + selector);
+// In every scrape: several jobs may scrape different groups of one exporter.
+local exporters(selector) = 'perf_event_exporter_build_info{%s}' % selector;
 // All jobs are those of the exporter, and not '.*': `up` and the metrics of a process are of others too.
 local clusterAndJob = [
   labelValues('cluster', 'Cluster', exporters(''), 'cluster'),
@@ -403,6 +406,8 @@ local selected = ofFleet + ', instance=~"$instance"';
   history:: history,
   heatmap:: heatmap,
   table:: table,
+  counting:: counting,
+  refusedEvents:: refusedEvents,
   labelValues:: labelValues,
   oneLabelValue:: oneLabelValue,
   choice:: choice,

@@ -12,6 +12,7 @@ local kinds = [
   { kind: 'energy', suffix: ' (RAPL)', see: doctor },
   { kind: 'software', see: doctor },
   { kind: 'cgroups', suffix: ' of a cgroup', see: 'perf_event_exporter cgroups' },
+  { kind: 'scope', see: 'docs/cgroups.md' },
   { kind: 'exporter', see: 'Status, Targets in Prometheus' },
 ];
 local need(kind, text) = [{ kind: kind, text: text }];
@@ -60,6 +61,7 @@ local parts = ofEvents('hardware', hardware) + ofEvents('added', added) + {
 local rules = need('rules', 'recording rules');
 local withNames = rules + need('rules', 'kube-state-metrics');
 local exporter = need('exporter', 'a scraped exporter');
+local ofScope = need('scope', 'a group of scope cgroup');
 local sums = need('sums', 'cgroups.sums');
 local sumsOfEvents = parts + ofEvents('software', software);
 local ofCgroups = parts + ofEvents('cgroups', software);
@@ -85,12 +87,19 @@ local table = {
   perf_group_imputed: { needs: need('hardware', 'hardware events') },
   perf_group_unmeasured: { needs: need('hardware', 'hardware events') },
   perf_group_reference: { needs: need('evidence', 'evidence.reference') },
+  perf_group_problems: { needs: none('no reading had a problem') },
   perf_group_coverage_ratio: { needs: none('each group is counted on all its CPUs') },
   perf_event_exporter_: { needs: exporter },
+  perf_event_exporter_cgroup: { needs: ofScope },
+  perf_event_exporter_series: { needs: ofScope },
+  perf_event_exporter_switch_records: { needs: ofScope },
+  perf_event_exporter_uncounted: { needs: ofScope },
+  perf_event_exporter_unnamed: { needs: ofScope },
   perf_event_exporter_sum: { needs: sums },
+  perf_event_exporter_http_errors: { needs: none('no client was refused') },
+  perf_event_exporter_cgroups_left_out: { needs: none('no cgroup was left out') },
   perf_event_exporter_event_open_errors: { needs: none('no counter was refused') },
-  perf_event_exporter_event_refusal_info: { needs: none('a change would allow no other event') },
-  'perf_event_exporter_event_available == 0': { needs: none('all configured events are counted') },
+  perf_event_exporter_event_refusal_info: { needs: none('all configured events are counted, or a change would allow no other') },
   'perf_event_exporter_counting == 0': { needs: none('each exporter counts an event') },
   process_: { needs: exporter },
   scrape_: { needs: exporter },

@@ -80,9 +80,10 @@ def with_neighbour(machine):
 perf_event_exporter_build_info{{version="0.1.0",compiler="none"}} 1
 perf_machine_info{{vendor="none",model_name="Invented CPU"}} 1
 perf_event_exporter_counting 0
-perf_event_exporter_event_available{{event="cycles",scope="cpu"}} 0
 perf_event_exporter_event_refusal_info{{event="cycles",scope="cpu",errno="EACCES",remedy="yes"}} 1
 perf_event_exporter_cpus{{state="counted"}} 4
+perf_event_exporter_http_errors_total{{reason="rate_limit"}} {seconds}
+perf_event_exporter_cgroups_left_out_total{{reason="max"}} {seconds}
 perf_cpu_cache_misses_total{{cpu="0"}} {1e6 * seconds + 1e6 * slow}
 perf_uncore_imc_cas_count_read_bytes_total{{package="0"}} {1e8 * seconds}
 perf_uncore_imc_cas_count_write_bytes_total{{package="0"}} {1e8 * seconds}
@@ -345,8 +346,10 @@ class QueriesTest(unittest.TestCase):
         """It names something that this machine does not have."""
         harness.until("scrapes by the second Prometheus", lambda: self.alone.scalar(
             "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
-        counted = {dict(labels)["event"] for labels, value in self.alone.query(
-            "perf_event_exporter_event_available").items() if value == 1}
+        refused = {dict(labels)["event"] for labels in self.alone.query(
+            "perf_event_exporter_event_refusal_info")}
+        counted = set(re.findall(r"[\w-]+", mixin.read_text(
+            f"{mixin.root}/config/perf_event_exporter.yaml"))) - refused
         self.assertLessEqual(set(EVENTS), counted)
         there = counted | {"a scraped exporter", "a counted group"}
         listed = sources_of_panels()

@@ -110,22 +110,21 @@ class Machine:
         for errno in ("EACCES", "EMFILE", "ENOENT"):
             self._counter(exporter + "event_open_errors_total", 0, errno=errno)
         self._counter("process_cpu_seconds_total", 0.005)
+        if self.may_count:
+            return
         for scope in ("cpu", "cgroup"):
             for event in (each for events in HARDWARE.values() for each in events):
-                self._available(event.replace("_", "-"), scope)
+                self._refused(event.replace("_", "-"), scope)
             for event in SOFTWARE:
                 if scope == "cgroup" or event != "task_clock_seconds":
-                    self._available(event.replace("_seconds", "").replace("_", "-"), scope)
+                    self._refused(event.replace("_seconds", "").replace("_", "-"), scope)
         if self.has_energy:
             for event in ENERGY:
-                self._available(event, "cpu")
+                self._refused(event, "cpu")
 
-    def _available(self, event, scope):
-        exporter = "perf_event_exporter_"
-        self._constant(exporter + "event_available", int(self.may_count), event=event, scope=scope)
-        if not self.may_count:
-            self._constant(exporter + "event_refusal_info", 1, event=event, scope=scope,
-                           errno="EACCES", remedy="yes")
+    def _refused(self, event, scope):
+        self._constant("perf_event_exporter_event_refusal_info", 1, event=event, scope=scope,
+                       errno="EACCES", remedy="yes")
 
     def _add_cpu(self, cpu):
         busy = 0.3 + 0.2 * self.random.random()

@@ -254,12 +254,16 @@ class Mark:
         def grown(name, **more):
             return last.value(name, **labels, **more) - first.value(name, **labels, **more)
 
-        awaiting = last.value(AWAITING) - first.value(AWAITING)
+        awaiting = without_name(last) - without_name(first)
         return {"counted": grown(CLOCK), "enabled": grown(ENABLED, group="software"),
                 "running": grown(RUNNING, group="software"),
-                "unnamed": (last.value(UNNAMED) - first.value(UNNAMED)
+                "unnamed": (last.get((UNNAMED, ()), 0) - first.get((UNNAMED, ()), 0)
                             + max(awaiting, 0) * cgroup_churn.WORKS[1]),
                 "true": self.true[target] - before.true[target], "other": self.others.get(target)}
+
+
+def without_name(scrape):
+    return scrape.get((AWAITING, ()), 0)  # absent until cgroups were counted by records
 
 
 def scrape_with_names(daemon):
@@ -268,7 +272,7 @@ def scrape_with_names(daemon):
     end = time.monotonic() + 3
     while True:
         scrape = daemon.scrape_after_polls()
-        if not scrape.value(AWAITING) or time.monotonic() > end:
+        if not without_name(scrape) or time.monotonic() > end:
             return scrape
 
 

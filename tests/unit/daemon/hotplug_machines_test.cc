@@ -250,10 +250,10 @@ class Daemon {
     for (const std::string& group : scripted_.open_groups()) all.insert(group);
     std::istringstream lines{app_.scrape()};
     for (std::string line; std::getline(lines, line);) {
-      const bool is_availability = line.starts_with("perf_event_exporter_event_available");
+      const bool is_refusal = line.starts_with("perf_event_exporter_event_refusal_info");
       const bool is_own = line.starts_with("perf_event_exporter_") || line.starts_with("process_");
-      if (line.starts_with('#') || (is_own && !is_availability)) continue;
-      all.insert(is_availability ? line : line.substr(0, line.rfind(' ')));
+      if (line.starts_with('#') || (is_own && !is_refusal)) continue;
+      all.insert(is_refusal ? line : line.substr(0, line.rfind(' ')));
     }
     return all;
   }

@@ -23,7 +23,6 @@
 #include "daemon/run/pause.h"
 #include "daemon/run/readiness.h"
 #include "daemon/web/web_server.h"
-#include "exposition/group_errors.h"
 #include "exposition/poll_metrics.h"
 #include "exposition/process_metrics.h"
 #include "exposition/renderer.h"
@@ -45,15 +44,20 @@ void add_poll(exposition::PollMetrics& polls) {
   collect::CountingPlan plan;
   plan.cpu = test::scope_plan({{"core", {"cycles"}}, {"(clock)", {"cpu-clock"}}});
   plan.cpu.groups[1].is_published = false;
+  plan.cgroup = test::scope_plan({{"core", {"cycles"}}});
   plan.sums.emplace_back().name = "workload";
   auto snapshot = std::make_shared<collect::Snapshot>();
   snapshot->targets = exposition::targets({});
   snapshot->cpu = exposition::tables(plan.cpu, 0, {});
-  snapshot->sums.emplace_back();
+  snapshot->cgroup = exposition::tables(plan.cgroup, 0, {});
+  snapshot->sums.emplace_back().groups = exposition::tables(plan.cgroup, 0, {});
   snapshot->plan = std::make_shared<const collect::CountingPlan>(plan);
   collect::PollReport report;
+  report.of_group("core").anomalies = 1;
+  report.cgroups_left_out = {{"max", 1}};
   report.refusals[{"cycles", EMFILE}] = 1;
   report.now.late_cpus = {1};
+  report.now.cpus_by_records = 1;
   report.waited_for_cpu = std::chrono::milliseconds{2};
   report.now.uncounted.emplace();
   polls.add(report, std::move(snapshot));
@@ -94,7 +98,8 @@ std::string everything() {
     self.open_fds = 3;
     return std::optional{self};
   }};
-  const Pause pause{loop, [](bool) {}};
+  Pause pause{loop, [](bool) {}};
+  pause.begin(Pause::kDefault);
   exposition::SelfMetrics metrics{"1.0"};
   for (const prometheus::Collectable* owner : std::initializer_list<const prometheus::Collectable*>{
            &session, &counting, &polls, &server, &log, &server.access_status(), &pause, &process}) {
@@ -115,17 +120,18 @@ std::string type_line(const FamilyEntry& family) {
 }
 
 TEST(SelfMetricsTest, AreThoseOfTheTables) {
-  std::vector<FamilyEntry> families = exposition::group_error_families();
-  families.insert(families.end(), std::begin(exposition::kSelfFamilies),
-                  std::end(exposition::kSelfFamilies));
+  std::vector<FamilyEntry> families(std::begin(exposition::kSelfFamilies),
+                                    std::end(exposition::kSelfFamilies));
   families.insert(families.end(), std::begin(exposition::kProcessFamilies),
                   std::end(exposition::kProcessFamilies));
 
   const std::string text = everything();
 
-  // Nobody has scraped.
+  // Nobody has scraped, and nothing was refused or dropped.
   std::erase_if(families, [](const FamilyEntry& family) {
-    return family.name == "perf_event_exporter_scrape_interval_seconds";
+    return family.name == "perf_event_exporter_scrape_interval_seconds" ||
+           family.name == "perf_event_exporter_http_errors_total" ||
+           family.name == "perf_event_exporter_log_messages_dropped_total";
   });
   for (const FamilyEntry& family : families) EXPECT_THAT(text, HasSubstr(type_line(family)));
   std::size_t published = 0;
@@ -146,11 +152,17 @@ TEST(SelfMetricsTest, HaveTheLabelsThatTheTableHas) {
   const std::string text = everything();
 
   for (const FamilyEntry& family : exposition::kSelfFamilies) {
-    const std::regex sample("\n" + std::string(family.name) + "\\{([a-z_]+)=\"([^\"]*)\"");
+    const std::string documented(family.labels);
+    const std::regex sample("\n" + std::string(family.name) + "\\{(.*)\\}");
+    const std::regex label("([a-z_]+)=\"([^\"]*)\"");
     for (std::sregex_iterator at(text.begin(), text.end(), sample), end; at != end; ++at) {
-      EXPECT_THAT(std::string(family.labels), HasSubstr("`" + at->str(1) + "`"));
-      const bool lists_values = family.labels.find(": ") != family.labels.npos;
-      EXPECT_THAT(std::string(family.labels), HasSubstr(lists_values ? at->str(2) : ""));
+      const std::string labels = at->str(1);
+      for (std::sregex_iterator of(labels.begin(), labels.end(), label); of != end; ++of) {
+        const std::string name = "`" + of->str(1) + "`";
+        EXPECT_THAT(documented, HasSubstr(name));
+        const bool lists_values = documented.find(name + ": ") != documented.npos;
+        EXPECT_THAT(documented, HasSubstr(lists_values ? of->str(2) : ""));
+      }
     }
   }
 }

@@ -29,7 +29,6 @@ TEST(OwnProcessTest, HasPlausibleNumbers) {
   EXPECT_GT(own->started, BootClock::now() - std::chrono::hours{1});
   EXPECT_GE(own->max_fds, *list_open_fds());
   EXPECT_GT(own->resident_bytes, 100u * 1024);
-  EXPECT_LT(own->resident_bytes, own->virtual_bytes);
 }
 
 TEST(OwnProcessTest, CountsOneDescriptorMoreWhenOneIsOpened) {
@@ -60,7 +59,7 @@ TEST(OwnProcessTest, IsReadAgainEachTime) {
   const Result<SelfProcess> after = reader.read();
 
   ASSERT_TRUE(before && after);
-  EXPECT_GE(after->virtual_bytes, before->virtual_bytes + touched.size() / 2);
+  EXPECT_GE(after->resident_bytes, before->resident_bytes + touched.size() / 2);
 }
 
 TEST(OwnProcessTest, SpendsCpuTimeAndNeverGetsItBack) {
@@ -84,7 +83,7 @@ TEST(OwnProcessTest, IsUnderstoodWhateverTheNameOfTheProgram) {
 
   ASSERT_TRUE(before && after);
   EXPECT_EQ(after->started, before->started);
-  EXPECT_EQ(after->virtual_bytes, before->virtual_bytes);
+  EXPECT_EQ(after->max_fds, before->max_fds);
 }
 
 TEST(MoveThreadOffTest, LeavesAThreadThatWasBoundToACpuAllOthers) {
