@@ -166,7 +166,6 @@ asio::awaitable<bool> Connection::send(const Response& response, Framing framing
     service_->connections.begin_sending(response.body);
   }
   enter(Phase::kTaking);
-  ++service_->responses[response.status];
   const auto [error, size] = co_await transport_->write(head, body, standing_.since);
   if (has_body) service_->connections.end_sending(response.body);
   unsent_ = {};

@@ -178,8 +178,6 @@ class LoopServer final : public Server {
 
   ClientErrors errors() const override { return service_->errors; }
 
-  const ResponseCounts& responses() const override { return service_->responses; }
-
   void stop() override {
     for (const auto& listener : listeners_) listener->close();
     service_->logins->stop();

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -139,9 +138,6 @@ struct ClientErrors {
   std::uint64_t rate_limit = 0;        ///< requests answered with 429
 };
 
-/// The number of responses by status code. The codes that there may be are there from the start.
-using ResponseCounts = std::map<unsigned, std::uint64_t>;
-
 struct ClientErrorEntry {
   const char* name;  ///< in snake_case, for a label
   std::uint64_t ClientErrors::*count;
@@ -205,8 +201,6 @@ class Server {
 
   /// The counts so far. On the loop, like everything here.
   virtual ClientErrors errors() const = 0;
-  /// Those whose sending began.
-  virtual const ResponseCounts& responses() const = 0;
 
   /// Stops listening and closes every connection, so that the loop can run out of work. No handler
   /// is called any more, even for a request already received. May be called from a handler, and

@@ -29,8 +29,6 @@ struct Service : std::enable_shared_from_this<Service> {
   access::RateLimiter rate_limiter;
   ConnectionTable connections;
   ClientErrors errors;
-  ResponseCounts responses = {{200, 0}, {204, 0}, {400, 0}, {401, 0}, {403, 0}, {404, 0}, {405, 0},
-                              {408, 0}, {413, 0}, {429, 0}, {431, 0}, {500, 0}, {503, 0}};
 };
 
 }  // namespace pex::http

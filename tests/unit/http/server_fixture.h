@@ -81,12 +81,6 @@ class ServerTest : public testing::Test {
     if (state != std::future_status::ready) std::abort();  // it would use what is gone
   }
 
-  ResponseCounts responses() {
-    ResponseCounts counted;
-    on_loop([&] { counted = server_->responses(); });
-    return counted;
-  }
-
   /// "PEER: REASON" of each refusal since the last call.
   std::vector<std::string> take_refusals() {
     std::vector<std::string> taken;
