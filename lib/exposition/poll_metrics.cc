@@ -93,6 +93,7 @@ PollMetrics::PollMetrics() : durations_(empty_histogram()) {}
 
 void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
   ++polls_;
+  cgroups_started_ += report.cgroups_started;
   cgroups_missed_ += report.cgroups_missed;
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
@@ -163,6 +164,7 @@ void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
   for (const auto& [reason, cgroups] : cgroups_left_out_) {
     add_sample(dropped, {{"reason", reason}}, number(cgroups));
   }
+  add(self_family("perf_event_exporter_cgroups_started_total"), number(cgroups_started_));
   add(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_));
   if (uncounted_) {
     add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"),

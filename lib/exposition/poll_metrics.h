@@ -46,6 +46,7 @@ class PollMetrics final : public prometheus::Collectable {
 
   std::uint64_t polls_ = 0;
   std::uint64_t overruns_ = 0;
+  std::uint64_t cgroups_started_ = 0;  ///< the same
   std::uint64_t cgroups_missed_ = 0;
   collect::PollReport::SwitchRecords switch_records_;  ///< from the start
   collect::PollReport::RecordChecks record_checks_;    ///< the same

@@ -84,6 +84,9 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
      "Configured time for which the series of a removed cgroup are served (cgroups.linger).",
      "Absent if cgroups have no series."},
+    {"perf_event_exporter_cgroups_started_total", FamilyType::kCounter, "",
+     "Cgroups that the exporter began to count: each makes new series, unless it shares them "
+     "(cgroups.series), or a cgroup of the same path ended within the linger time."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",

@@ -57,6 +57,7 @@ void PollReport::merge(const PollReport& part) {
         failure.times;
   }
   for (const auto& [bound, cgroups] : part.cgroups_left_out) cgroups_left_out[bound] += cgroups;
+  cgroups_started += part.cgroups_started;
   cgroups_missed += part.cgroups_missed;
   switch_records += part.switch_records;
   record_checks += part.record_checks;

@@ -103,7 +103,8 @@ struct PollReport {
   std::map<Cause, std::uint64_t> refusals;                     ///< to open an event
   std::map<Cause, Failure> failures;                           ///< all failures, including those
   std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
-  std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
+  std::uint64_t cgroups_started = 0;  ///< counted for the first time, or again
+  std::uint64_t cgroups_missed = 0;   ///< gone before all their counters were open
   SwitchRecords switch_records;
   RecordChecks record_checks;
   /// For which the threads that count were ready to run, and others had their CPUs.

@@ -420,6 +420,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   std::size_t free = 0;
   const std::size_t room = free_room(current_->series());
   for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
+    ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
       go_on(targets, place->second, std::move(cgroup));
