@@ -5,6 +5,7 @@
 #include "daemon/commands/health.h"
 #include "daemon/commands/list_cgroups.h"
 #include "daemon/commands/list_events.h"
+#include "daemon/commands/machine_record.h"
 #include "daemon/commands/size.h"
 #include "daemon/commands/stat.h"
 #include "daemon/doctor/doctor.h"
@@ -38,7 +39,8 @@ int main(int argc, char** argv) {
   if (!limited) log.warn(limited.error());
   if (options.check_config) return check_config(options, kernel);
   if (options.size) return print_size(options, kernel);
-  if (options.doctor) return run_doctor(options, kernel);
+  const bool is_json = options.output == OutputFormat::kJson;
+  if (options.doctor) return is_json ? print_machine(options, kernel) : run_doctor(options, kernel);
   if (options.list_cgroups) return list_cgroups(options, kernel, log);
   if (options.list_events) return list_events(options, kernel, log);
   if (options.once) return scrape_once(options, kernel, log);

@@ -1,5 +1,7 @@
 #include "daemon/cli/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kMaxQueuedScrapes = 1'000'000;
 constexpr std::uint64_t kMaxCpus = 65'536;
+constexpr const char* kUnknownOption = "--config.unknown";
 
 template <typename Value>
 struct Word {
@@ -32,6 +35,8 @@ constexpr Word<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
                                          {"error", LogLevel::kError}};
 constexpr Word<LogFormat> kLogFormats[] = {{"logfmt", LogFormat::kLogfmt},
                                            {"json", LogFormat::kJson}};
+constexpr Word<config::UnknownKeys> kUnknownKeys[] = {{"error", config::UnknownKeys::kError},
+                                                      {"warn", config::UnknownKeys::kWarn}};
 constexpr Word<OutputFormat> kOutputFormats[] = {{"text", OutputFormat::kText},
                                                  {"json", OutputFormat::kJson}};
 
@@ -204,13 +209,20 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--config.watch", options.watch_config,
                "Reload the configuration when its file is replaced by another one.")
       ->needs(file);
-  app.add_flag(
+  CLI::Option* const check = app.add_flag(
       "--config.check", options.check_config,
       "Read the configuration, try every event on this machine, print the result and exit.");
+  add_path(app, "--machine", options.machine_file, "FILE",
+           "With --config.check: not for this machine, but for one that doctor --output=json has "
+           "recorded.")
+      ->needs(check);
   app.add_flag_callback(
       "--config.check-start", [&options] { options.check_config = options.check_start = true; },
       "The same, but print only what prevents a start or a reload, and exit: events that this "
       "machine does not have prevent none.");
+  add_choice(app, kUnknownOption, options.unknown_keys, kUnknownKeys, "WORD",
+             "What becomes of unknown keys: error, or warn, which ignores them. [error; a service "
+             "ignores those of a file that requires a newer version]");
   app.add_flag("--once", options.once,
                "Poll twice, one interval apart, print one scrape and exit.");
   declare_web(app, options);
@@ -251,8 +263,11 @@ void declare(CLI::App& app, Options& options) {
   add_number(*size, "--cgroups", options.size_cgroups, 0, config::Cgroups::kMax, "N",
              "Cgroups that are counted at the same time. [cgroups.max]");
   size->fallthrough();
-  app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
-      ->fallthrough();
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Print what this machine allows, and what to change.");
+  add_choice(*doctor, "--output", options.output, kOutputFormats, "FORMAT",
+             "text, or json, with a record of the machine for --config.check --machine. [text]");
+  doctor->fallthrough();
   CLI::App* health = app.add_subcommand(
       "health",
       "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
@@ -303,6 +318,14 @@ std::string did_you_mean(const CLI::App& app) {
   const std::string written = unexpected.front().substr(0, unexpected.front().find('='));
   const std::optional<std::string> meant = nearest(written, known);
   return meant ? "Did you mean '" + *meant + "'? " : "";
+}
+
+/// An unknown key is an error for a person, who can correct it at once.
+bool is_for_a_person(const Options& options) {
+  const bool is_container = ::getpid() == 1;  // even with a terminal
+  const bool has_terminal = ::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
+  return (options.check_config && !options.check_start) ||
+         (serves(options) && has_terminal && !is_container);
 }
 
 }  // namespace
@@ -361,6 +384,9 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
           combination_error(options, commands.empty() ? "" : commands.front()->get_name())) {
     std::cerr << kProgram << ": " << *error << ". See --help.\n";
     return kUsage;
+  }
+  if (app.count(kUnknownOption) == 0 && is_for_a_person(options)) {
+    options.unknown_keys = config::UnknownKeys::kError;
   }
   options.serves_by_default = options.listen_addresses.empty() && !options.systemd_socket;
   if (options.serves_by_default) {

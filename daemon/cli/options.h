@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "config/load.h"
 #include "daemon/cli/log_level.h"
 #include "host/roots.h"
 
@@ -29,8 +30,10 @@ enum class OutputFormat { kText, kJson };
 struct Options {
   std::string config_file;    ///< empty: the embedded default
   bool watch_config = false;  ///< reload it when the file changes
+  config::UnknownKeys unknown_keys = config::UnknownKeys::kWarnIfNewer;  ///< of that file
   bool check_config = false;
   bool check_start = false;  ///< and then only what prevents a start; implies check_config
+  std::string machine_file;  ///< check_config: the machine that it is checked for; empty: this one
   bool once = false;         ///< poll twice, print one scrape, end
   bool doctor = false;
   bool health = false;
@@ -45,7 +48,7 @@ struct Options {
   bool list_events = false;
   std::string list_glob = "*";
   bool list_all = false;  ///< list_events: with "*" also the events that this machine lacks
-  OutputFormat output = OutputFormat::kText;  ///< list_events, stat
+  OutputFormat output = OutputFormat::kText;  ///< list_events, stat, doctor
   bool stat = false;
   std::vector<std::string> stat_events;       ///< a group each; empty: those of the configuration
   int stat_pid = 0;                           ///< the process to count, if there is no stat_command

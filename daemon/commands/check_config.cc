@@ -12,6 +12,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/machine_record.h"
 #include "daemon/doctor/records_trial.h"
 #include "daemon/web/access_reload.h"
 #include "exposition/metric_names.h"
@@ -23,6 +24,9 @@ namespace pex::daemon {
 namespace {
 
 constexpr std::size_t kSubjectColumn = 14;
+constexpr std::size_t kOpenFilesOfUnit = 1'048'576;  // LimitNOFILE=
+constexpr const char* kUnrecorded =
+    "rights, how many events fit on a PMU together, names of libpfm4, and functions of probes\n";
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
@@ -180,7 +184,8 @@ void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tre
   for (const std::string& line : left_out_lines(planned.plan, program_words)) {
     std::cout << printable(line) << "\n\n";
   }
-  for (const auto* warnings : {&planned.plan.warnings, &tree.warnings}) {
+  for (const auto* warnings :
+       {&planned.config.origin.warnings, &planned.plan.warnings, &tree.warnings}) {
     for (const Error& warning : *warnings) std::cout << printable(worded(warning)) << "\n\n";
   }
   for (const std::string& line : notes_on(planned.plan)) std::cout << printable(line) << "\n\n";
@@ -230,15 +235,15 @@ bool print_verdict(const plan::LoadedPlan& planned, bool lacks) {
   return is_printed && excess.empty() && are_all;
 }
 
-}  // namespace
-
-ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
+ExitStatus check(const Options& options, perf::PerfKernel& kernel) {
+  const bool is_here = options.machine_file.empty();
   const Result<void, std::vector<Error>> web = check_web_config(options);
   if (!web) print_errors(web.error());
-  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan::load_and_plan(options.config_file, options.roots, kernel);
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
+      options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
   if (!planned) print_errors(yaml::errors_of(planned.error()));
   if (!planned || !web) return kFailed;
+  if (!is_here) planned->plan.budget.max_open_files = kOpenFilesOfUnit;
   const Result<plan::CgroupTree> tree = find_counted_tree(*planned, options.roots, kernel);
   if (!tree) {
     print_errors({tree.error()});
@@ -252,7 +257,12 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   if (!options.web_config_file.empty()) {
     std::cout << "web configuration: '" << printable(options.web_config_file) << "' is valid\n";
   }
-  print_note_for_root("--config.check", options);
+  if (is_here) {
+    print_note_for_root("--config.check", options);
+  } else {
+    std::cout << "machine: '" << printable(options.machine_file)
+              << "'\nnot checked: " << kUnrecorded;
+  }
   std::cout << '\n';
   const bool lacks = lacks_cgroups(*planned, *tree);
   print_table(event_rows(planned->plan, lacks));
@@ -261,6 +271,21 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   print_cost(need, planned->plan.budget);
   print_cgroups(*planned, *tree, need, plan::counting_cost(*planned, by_records), options);
   return print_verdict(*planned, lacks) ? kOk : kFailed;
+}
+
+}  // namespace
+
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
+  if (options.machine_file.empty()) return check(options, kernel);
+  ExitStatus status = kFailed;
+  const auto check_it = [&](const host::HostRoots& roots, perf::PerfKernel& recorded) {
+    Options elsewhere = options;
+    elsewhere.roots = roots;
+    status = check(elsewhere, recorded);
+  };
+  const Result<> read = on_recorded_machine(options.machine_file, check_it);
+  if (!read) print_errors({read.error()});
+  return status;
 }
 
 }  // namespace pex::daemon

@@ -163,8 +163,8 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
     for (const Error& error : errors) log.error(error);
     return kFailed;
   };
-  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan::load_and_plan(options.config_file, options.roots, kernel);
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
+      options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
   if (!planned) return failed(yaml::errors_of(planned.error()));
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*planned, options.roots);

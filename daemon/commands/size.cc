@@ -136,8 +136,8 @@ std::vector<Error> excess_of(const Size& size, const Size& alone, bool is_checke
 }  // namespace
 
 ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
-  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan::load_and_plan(options.config_file, options.roots, kernel);
+  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
+      options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
   if (!planned) {
     for (const Error& error : yaml::errors_of(planned.error())) {
       std::cerr << printable(worded(error)) << '\n';

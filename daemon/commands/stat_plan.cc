@@ -26,7 +26,7 @@ std::vector<config::Group> groups_of(const std::vector<std::string>& events) {
 }
 
 Result<std::vector<config::Group>, StatFailure> configured_groups(const Options& options) {
-  Result<config::Loaded> loaded = plan::load_config(options.config_file);
+  Result<config::Loaded> loaded = plan::load_config(options.config_file, options.unknown_keys);
   if (!loaded) return StatFailure{{loaded.error()}};
   if (loaded->diagnostics.has_errors()) {
     return StatFailure{yaml::errors_of(loaded->diagnostics.errors())};

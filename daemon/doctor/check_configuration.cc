@@ -250,6 +250,9 @@ Findings check_configuration(const CheckInputs& here) {
   for (const plan::LeftOutGroup& group : plan.left_out_groups) {
     findings.push_back(good(kSubject, left_out(group).attempted));
   }
+  for (const Error& warning : here.planned->config.origin.warnings) {
+    add(State::kNote, warning, {});
+  }
   for (const Error& warning : plan.warnings) {
     const bool is_about_fit = !warning.remedy.text().empty();
     add(State::kNote, warning,

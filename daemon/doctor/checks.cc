@@ -37,7 +37,8 @@ CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
   const Result<std::int64_t> paranoid =
       host::read_sysctl(options.roots, "kernel/perf_event_paranoid");
-  Planned planned = plan::load_and_plan(options.config_file, options.roots, kernel);
+  Planned planned = plan::load_and_plan(options.config_file, options.roots, kernel, nullptr,
+                                        options.unknown_keys);
   const std::vector<int> cpus = tried_cpus(online, planned);
   CheckInputs here{options,
                    kernel,

@@ -76,10 +76,13 @@ std::vector<Finding> check_all(const Options& options, perf::PerfKernel& kernel,
   return findings;
 }
 
+Self this_process() {
+  return {host::kernel_release(), host::own_permissions(), host::own_file_limit(),
+          host::self_perf_cgroup()};
+}
+
 ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
-  const Self self{host::kernel_release(), host::own_permissions(), host::own_file_limit(),
-                  host::self_perf_cgroup()};
-  const Findings findings = check_all(options, kernel, self);
+  const Findings findings = check_all(options, kernel, this_process());
   std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
   print_note_for_root("doctor", options);
   const bool printed = flush_output();

@@ -26,6 +26,8 @@ struct Self {
   bool (*run_bound_to)(int, const std::function<void()>&) = daemon::run_bound_to;
 };
 
+Self this_process();
+
 /// Checks everything that decides what can be counted here, and what the configuration requires;
 /// ordered so that a finding may explain the next one. Opens events on every CPU, and closes each
 /// at once. If the cgroup of this process allows it, also runs a trial of a quarter of a second on

@@ -16,20 +16,6 @@ constexpr std::size_t kStateWidth = 9;
 constexpr std::string_view kConsequence = "consequence";
 constexpr std::string_view kRemedy = "remedy";
 
-const char* word_for(Finding::State state) {
-  switch (state) {
-    case Finding::State::kGood:
-      return "ok";
-    case Finding::State::kUnknown:
-      return "unknown";
-    case Finding::State::kNote:
-      return "note";
-    case Finding::State::kBad:
-      return "bad";
-  }
-  return "";
-}
-
 /// `text` after `margin`, with all further lines indented to the same column. Words that are longer
 /// than a line are not split.
 std::string hanging_indent(const std::string& margin, std::string_view text) {
@@ -47,6 +33,20 @@ std::string hanging_indent(const std::string& margin, std::string_view text) {
 }
 
 }  // namespace
+
+const char* word_for(Finding::State state) {
+  switch (state) {
+    case Finding::State::kGood:
+      return "ok";
+    case Finding::State::kUnknown:
+      return "unknown";
+    case Finding::State::kNote:
+      return "note";
+    case Finding::State::kBad:
+      return "bad";
+  }
+  return "";
+}
 
 Finding good(std::string subject, std::string what) {
   return {Finding::State::kGood, std::move(subject), std::move(what), {}, {}};

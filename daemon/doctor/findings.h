@@ -27,6 +27,9 @@ Finding good(std::string subject, std::string what);
 /// `what` is the reason why it is unknown.
 Finding unknown(std::string subject, std::string what);
 
+/// "ok", "unknown", "note" or "bad".
+const char* word_for(Finding::State state);
+
 std::size_t count(const std::vector<Finding>& findings, Finding::State state);
 
 /// One line for each finding, and indented below it its consequence and remedy; lines have about

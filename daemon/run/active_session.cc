@@ -82,6 +82,16 @@ MetricFamily duty_cycles(const collect::CountingPlan& plan) {
   return family;
 }
 
+MetricFamily config_info(const config::Origin& origin, const std::string& file) {
+  MetricFamily family = collected(self_family("perf_event_exporter_config_info"));
+  add_sample(family,
+             {{"hash", origin.hash},
+              {"source", file.empty() ? "embedded" : file},
+              {"revision", origin.revision}},
+             1);
+  return family;
+}
+
 }  // namespace
 
 ActiveSession::ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
@@ -110,7 +120,8 @@ const plan::Plan* ActiveSession::plan_in_force() const {
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
   if (std::optional<Error> renamed = renamed_file()) return std::vector{*std::move(renamed)};
-  auto loaded = plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force());
+  auto loaded = plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force(),
+                                    options_.unknown_keys);
   if (loaded && options_.once) {  // no scrape comes later, for which a sum would begin with 0
     for (collect::SumPlan& sum : loaded->plan.counting.sums) sum.zero_for = {};
   }
@@ -188,6 +199,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
   std::vector<MetricFamily> families = {
       machine_info(machine_.value_or(plan::MachineDescription{})),
       refusals(current_.plan),
+      config_info(current_.config.origin, options_.config_file),
       collected(self_family("perf_event_exporter_poll_interval_seconds"),
                 seconds_of(current_.interval())),
       collected(self_family("perf_event_exporter_config_last_reload_successful"),
@@ -196,6 +208,10 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
                 seconds_since_epoch(load_.in_force_since)),
       duty_cycles(current_.plan.counting)};
   const collect::CountingPlan& counting = current_.plan.counting;
+  if (!options_.config_file.empty()) {
+    families.push_back(collected(self_family("perf_event_exporter_config_unknown_keys"),
+                                 static_cast<double>(current_.config.origin.unknown_keys)));
+  }
   if (MetricFamily times = times_of_zero(counting); !times.metric.empty()) {
     families.push_back(std::move(times));
   }

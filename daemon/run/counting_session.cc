@@ -58,7 +58,8 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   counting.config = planned.config;
   Result<plan::CgroupTree> tree = find_counted_tree(planned, roots, kernel);
   if (!tree) return tree.error();
-  for (const auto* warnings : {&planned.plan.warnings, &tree->warnings}) {
+  for (const auto* warnings :
+       {&planned.config.origin.warnings, &planned.plan.warnings, &tree->warnings}) {
     for (const Error& warning : *warnings) counting.warnings.push_back(worded(warning));
   }
   counting.basis = plan::basis_of(planned, std::move(tree->hierarchy));

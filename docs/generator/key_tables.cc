@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -28,11 +29,18 @@ const KeyReference* key_before(const std::string& map, const std::vector<KeyRefe
   return nullptr;
 }
 
-/// All but the outermost, in their order; inner maps come behind the one that they are in.
+bool has_page(const KeyReference& key, const std::vector<KeyReference>& keys) {
+  return std::any_of(keys.begin(), keys.end(), [&](const KeyReference& inner) {
+    return inner.map == path_of(key) || inner.map == path_of(key) + "[]";
+  });
+}
+
+/// In their order; inner maps come behind the one that they are in. Of the outermost only the keys
+/// that are no maps.
 std::vector<Map> maps_of(const std::vector<KeyReference>& keys) {
   std::vector<Map> maps;
   for (const KeyReference& key : keys) {
-    if (key.map.empty()) continue;
+    if (key.map.empty() && has_page(key, keys)) continue;
     Map* map = nullptr;
     for (Map& known : maps) map = known.name == key.map ? &known : map;
     if (map == nullptr) map = &maps.emplace_back(Map{key.map, key_before(key.map, keys), {}});
@@ -43,6 +51,7 @@ std::vector<Map> maps_of(const std::vector<KeyReference>& keys) {
 
 /// The text above the keys of a map, without what the table with its own key has.
 std::string introduction(const Map& map) {
+  if (map.name.empty()) return "Keys of the file that are no maps.";
   const KeyReference& key = *map.behind;
   const bool is_list = map.name.ends_with("[]");
   if (!key.map.empty()) {
@@ -52,6 +61,8 @@ std::string introduction(const Map& map) {
       is_list ? " " + code(key.name) + " is a " + key.form + ". Keys of each map:" : "";
   return key.meaning + form;
 }
+
+std::string heading_of(const Map& map) { return map.name.empty() ? "top level" : map.name; }
 
 std::string default_of(const KeyReference& key) {
   return key.is_needed ? "required" : key.unwritten;
@@ -75,7 +86,7 @@ std::string wrapped(const std::string& text) {
 }
 
 std::string page_of(const Map& map) {
-  std::string text = "## " + map.name + "\n\n" + wrapped(introduction(map)) + "\n\n" +
+  std::string text = "## " + heading_of(map) + "\n\n" + wrapped(introduction(map)) + "\n\n" +
                      table_head({"key", "value", "default", "meaning"});
   for (const KeyReference* key : map.keys) {
     text += table_row({code(key->name), key->form, default_of(*key), key->meaning});
@@ -102,7 +113,7 @@ std::string manual_of(const KeyReference& key) {
 }
 
 std::string manual_of(const Map& map) {
-  std::string text = "## " + map.name + "\n\n" + wrapped(in_scdoc(introduction(map))) + "\n";
+  std::string text = "## " + heading_of(map) + "\n\n" + wrapped(in_scdoc(introduction(map))) + "\n";
   for (const KeyReference* key : map.keys) text += "\n" + manual_of(*key);
   return text;
 }

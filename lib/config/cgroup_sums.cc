@@ -96,9 +96,10 @@ void read_sums(const yaml::Value& value, std::vector<CgroupSum>& sums) {
   const auto items = value.items("sums", kMaxSums, kSums);
   if (!items) return;
   for (const yaml::Value& item : *items) {
-    CgroupSum& sum = sums.emplace_back();
+    CgroupSum sum;
     sum.at = item.at();
-    read_map<CgroupSum>(item, kSumKeys, sum);
+    const bool is_whole = item.is_read_whole([&] { read_map<CgroupSum>(item, kSumKeys, sum); });
+    if (is_whole) sums.push_back(std::move(sum));
   }
 }
 

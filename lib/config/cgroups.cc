@@ -170,7 +170,11 @@ void read_rules(const yaml::Value& value, std::vector<LabelRule>& rules) {
       "a list of rules", "write a list, for example [{match: /system.slice/*, set: {team: web}}]"};
   const auto items = value.items("rules", kMaxRules, kRules);
   if (!items) return;
-  for (const yaml::Value& item : *items) read_map<LabelRule>(item, kRuleKeys, rules.emplace_back());
+  for (const yaml::Value& item : *items) {
+    LabelRule rule;
+    const bool is_whole = item.is_read_whole([&] { read_map<LabelRule>(item, kRuleKeys, rule); });
+    if (is_whole) rules.push_back(std::move(rule));
+  }
 }
 
 struct NestingEntry {

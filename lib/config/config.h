@@ -11,6 +11,7 @@
 #include "base/aggregation.h"
 #include "base/cgroup_evidence.h"
 #include "base/duty_cycle.h"
+#include "base/result.h"
 #include "base/unit.h"
 #include "yaml/position.h"
 
@@ -72,7 +73,7 @@ struct CpuCount {
 };
 
 /// Major, minor and patch; 0 for missing ones.
-using LinuxVersion = std::array<int, 3>;
+using Version = std::array<int, 3>;
 
 /// Conditions on the machine; those that are set must all hold. They stay as written here: only the
 /// machine knows whether they do (plan/condition.h).
@@ -80,8 +81,8 @@ struct When {
   std::vector<std::string> vendor;  ///< one of these, in any case; at most 16; empty: any
   std::optional<CpuCount> cpus;
   std::optional<bool> is_virtual;
-  std::optional<std::string> pmu;      ///< the machine has it; a pattern as in events
-  std::optional<LinuxVersion> kernel;  ///< this one or a later one
+  std::optional<std::string> pmu;  ///< the machine has it; a pattern as in events
+  std::optional<Version> kernel;   ///< this one or a later one
 
   bool operator==(const When&) const = default;
 };
@@ -111,6 +112,8 @@ struct Group {
   bool exclude_idle = false;
   bool exclude_host = false;
   bool exclude_guest = false;
+  /// The file is for a newer version: events that are not known are reported as missing.
+  bool is_for_newer = false;
   Position at;
 
   bool operator==(const Group&) const = default;
@@ -273,12 +276,24 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// The text of the configuration, and what this version does not know of it, and ignores.
+struct Origin {
+  std::string hash = {};         ///< the first 12 digits of its SHA-256
+  std::string revision = {};     ///< as its author calls it; at most 128 bytes
+  std::size_t unknown_keys = 0;  ///< and words; each has one of `warnings`
+  std::vector<std::string> left_out_groups = {};
+  std::vector<Error> warnings = {};
+
+  bool operator==(const Origin&) const = default;
+};
+
 /// Checked values with their units, defaults and bounds. Groups have no default here: the default
 /// is the shipped config/perf_event_exporter.yaml, which is embedded in the program.
 struct Config {
   /// The text is the shipped file, unchanged: its groups name more than any one machine has, and
   /// are meant to adapt to it.
   bool is_default = false;
+  Origin origin;
   Collection collection;
   Cpus cpus;
   std::vector<Group> groups;

@@ -306,14 +306,23 @@ void read_group(const yaml::Value& value, yaml::DuplicateKeys& names, Group& gro
 
 }  // namespace
 
-void read_groups(const yaml::Value& value, std::vector<Group>& groups) {
+void read_groups(const yaml::Value& value, std::vector<Group>& groups,
+                 std::vector<std::string>& left_out) {
   const auto items = value.items(kGroups);
   if (!items) return;
   if (items->empty()) {
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
   yaml::DuplicateKeys names("give each group a unique name");
-  for (const yaml::Value& item : *items) read_group(item, names, groups.emplace_back());
+  for (const yaml::Value& item : *items) {
+    Group group;
+    group.is_for_newer = value.ignores_unknown();
+    if (item.is_read_whole([&] { read_group(item, names, group); })) {
+      groups.push_back(std::move(group));
+    } else {
+      left_out.push_back(std::move(group.name));
+    }
+  }
 }
 
 void list_group_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {

@@ -15,8 +15,10 @@ inline constexpr std::string_view kNoGroups = "no groups: nothing would be count
 inline constexpr std::string_view kGroupExample =
     "add 'groups: [{name: core, events: [cycles, instructions], scope: cpu}]'";
 
-/// Reads the value of `groups:`, and checks the keys of each group against each other.
-void read_groups(const yaml::Value& value, std::vector<Group>& groups);
+/// Reads the value of `groups:`, and checks the keys of each group against each other. Adds the
+/// names of those that are left out, because a part of them is unknown, to `left_out`.
+void read_groups(const yaml::Value& value, std::vector<Group>& groups,
+                 std::vector<std::string>& left_out);
 
 /// Appends the keys of a group in the list `list`, and those of its events.
 void list_group_keys(const std::string& list, std::vector<yaml::KeyReference>& all);

@@ -1,15 +1,22 @@
 #include "config/load.h"
 
+#include <fmt/core.h>
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "config/cgroups.h"
 #include "config/cpus.h"
 #include "config/default_config.h"
 #include "config/duty_cycle.h"
 #include "config/groups.h"
+#include "config/when.h"
 #include "yaml/file.h"
 #include "yaml/keys.h"
 #include "yaml/numbers.h"
@@ -128,7 +135,55 @@ constexpr yaml::Key<Limits> kLimitsKeys[] = {
         "scrape fail."),
 };
 
+constexpr std::size_t kMaxRevision = 128;
+constexpr std::string_view kRequires = "requires";
+constexpr yaml::Expected kRequirement = {"a version", "write the oldest one, for example '>=0.3'"};
+
+/// ">=0.3" or "0.3".
+std::optional<Version> parse_requirement(std::string_view text) {
+  constexpr std::string_view kAtLeast = ">=";
+  return parse_version(trim(text.starts_with(kAtLeast) ? text.substr(kAtLeast.size()) : text));
+}
+
+bool is_newer(const std::optional<Version>& required) { return required > parse_version(kVersion); }
+
+void read_requirement(const yaml::Value& value, Config&) {
+  const std::optional<std::string> text = value.text(kRequirement);
+  if (!text) return;
+  const std::optional<Version> required = parse_requirement(*text);
+  if (!required) {
+    return value.refuse(yaml::in_quotes(*text) + " is not a version",
+                        std::string(kRequirement.remedy));
+  }
+  if (!is_newer(required)) return;
+  const std::string unmet =
+      fmt::format("the file is for version {}, and this one is {}", *text, kVersion);
+  if (value.ignores_unknown()) return value.warn(unmet, "update this program");
+  value.refuse(unmet,
+               "update this program; a service starts all the same, without what it does not know");
+}
+
+void read_revision(const yaml::Value& value, Config& config) {
+  const std::optional<std::string> text = value.text({"a text", "write a text, for example v42"});
+  if (!text) return;
+  if (text->size() > kMaxRevision) {
+    return value.refuse(fmt::format("the revision is {} bytes long", text->size()),
+                        fmt::format("write at most {}", kMaxRevision));
+  }
+  config.origin.revision = *text;
+}
+
 constexpr yaml::Key<Config> kConfigKeys[] = {
+    {kRequires,
+     read_requirement,
+     {"Oldest version of the exporter that knows all of this file, such as `>=0.3`. If it is newer "
+      "than the exporter, a service ignores keys that it does not know, and starts.",
+      [] { return std::string("version"); }, [] { return std::string("any"); }}},
+    {"revision",
+     read_revision,
+     {"Name of this configuration, as the label of `perf_event_exporter_config_info`.",
+      [] { return fmt::format("text of at most {} bytes", kMaxRevision); },
+      [] { return yaml::written("\"\""); }}},
     yaml::map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
     {"cpus",
      [](const yaml::Value& value, Config& config) { read_cpus(value, config.cpus); },
@@ -137,7 +192,9 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
       "task.",
       yaml::form_of_map, nullptr, list_cpus_keys}},
     {"groups",
-     [](const yaml::Value& value, Config& config) { read_groups(value, config.groups); },
+     [](const yaml::Value& value, Config& config) {
+       read_groups(value, config.groups, config.origin.left_out_groups);
+     },
      {"What is counted: groups of events that are on the PMU at the same time. Ratios between "
       "events of one group are therefore meaningful. If the groups need more counters than a CPU "
       "has, they are multiplexed. An event that this machine does not have is left out "
@@ -166,11 +223,19 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
         "the groups of scope `cpu` alone exceed a limit, the exporter does not start."),
 };
 
-void read_config(const yaml::Node& root, const std::string& file, Loaded& loaded) {
+bool ignores_unknown(const yaml::Value& root, UnknownKeys unknown) {
+  return unknown == UnknownKeys::kWarn ||
+         (unknown == UnknownKeys::kWarnIfNewer &&
+          is_newer(parse_requirement(root.unchecked_text_at(kRequires))));
+}
+
+void read_config(const yaml::Node& root, const std::string& file, UnknownKeys unknown,
+                 Loaded& loaded) {
   const yaml::Value value(root, {file, 0, 0, {}}, loaded.diagnostics);
   if (root.kind == yaml::Node::Kind::kNothing) {
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
+  if (ignores_unknown(value, unknown)) loaded.diagnostics.ignore_unknown();
   yaml::read_map<Config>(value, kConfigKeys, loaded.config);
   check_duty_cycles(loaded.config, loaded.diagnostics);
 }
@@ -193,24 +258,38 @@ void name_their_maps(yaml::Diagnostics& diagnostics) {
   });
 }
 
+/// The first digits of `sha256sum`.
+std::string hash_of(std::string_view text) {
+  constexpr std::size_t kBytes = 6;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  ::SHA256(bytes, text.size(), digest.data());
+  std::string digits;
+  for (std::size_t i = 0; i < kBytes; ++i) digits += fmt::format("{:02x}", digest.at(i));
+  return digits;
+}
+
 constexpr yaml::FileKind kFile = {"configuration", ProgramTerm::kConfigFile};
 
 }  // namespace
 
-Result<Loaded> load_file(const std::string& path) {
+Result<Loaded> load_file(const std::string& path, UnknownKeys unknown) {
   const Result<std::string> text = yaml::read_file(path, kFile);
   if (!text) return text.error();
-  return load_text(*text, path);
+  return load_text(*text, path, unknown);
 }
 
-Loaded load_text(std::string_view text, const std::string& name) {
+Loaded load_text(std::string_view text, const std::string& name, UnknownKeys unknown) {
   Loaded loaded;
   loaded.config.is_default =
       text == kDefaultConfig ||
       std::count(std::begin(kKubernetesConfigs), std::end(kKubernetesConfigs), text) > 0;
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
-  if (root) read_config(*root, name, loaded);
+  if (root) read_config(*root, name, unknown, loaded);
   if (loaded.diagnostics.has_errors()) name_their_maps(loaded.diagnostics);
+  loaded.config.origin.hash = hash_of(text);
+  loaded.config.origin.unknown_keys = loaded.diagnostics.ignored_count();
+  loaded.config.origin.warnings = yaml::errors_of(loaded.diagnostics.warnings());
   return loaded;
 }
 

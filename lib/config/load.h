@@ -18,11 +18,19 @@ struct Loaded {
   yaml::Diagnostics diagnostics;
 };
 
+/// What becomes of keys and words that this version does not know.
+enum class UnknownKeys {
+  kError,
+  kWarnIfNewer,  ///< they are ignored with a warning, if the file requires a newer version
+  kWarn,         ///< they are ignored with a warning
+};
+
 /// Reads and checks one file. Fails if it cannot be read.
-Result<Loaded> load_file(const std::string& path);
+Result<Loaded> load_file(const std::string& path, UnknownKeys unknown = UnknownKeys::kError);
 
 /// The same for a text in memory; `name` is the file's name in messages.
-Loaded load_text(std::string_view text, const std::string& name);
+Loaded load_text(std::string_view text, const std::string& name,
+                 UnknownKeys unknown = UnknownKeys::kError);
 
 /// Every key that a configuration may have, from the tables that parse it. The keys of a map follow
 /// its own key.

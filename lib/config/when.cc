@@ -76,19 +76,6 @@ void read_cpu_count(const yaml::Value& value, When& when) {
   value.refuse(yaml::in_quotes(*text) + " is not a number of CPUs", std::string(kCpuCount.remedy));
 }
 
-/// "5", "5.13" or "5.13.2".
-std::optional<LinuxVersion> parse_version(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text, '.');
-  LinuxVersion version{};
-  if (parts.size() > version.size()) return {};
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::optional<std::uint64_t> part = parse_unsigned(parts[i]);
-    if (!part || *part > kMaxVersionPart) return {};
-    version[i] = static_cast<int>(*part);
-  }
-  return version;
-}
-
 void read_kernel(const yaml::Value& value, When& when) {
   const std::optional<std::string> text = value.text(kKernel);
   if (!text) return;
@@ -130,6 +117,18 @@ constexpr yaml::Key<When> kWhenKeys[] = {
 };
 
 }  // namespace
+
+std::optional<Version> parse_version(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, '.');
+  Version version{};
+  if (parts.size() > version.size()) return {};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::optional<std::uint64_t> part = parse_unsigned(parts[i]);
+    if (!part || *part > kMaxVersionPart) return {};
+    version[i] = static_cast<int>(*part);
+  }
+  return version;
+}
 
 void read_when(const yaml::Value& value, When& when) {
   const std::size_t errors = value.error_count();

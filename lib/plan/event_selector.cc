@@ -301,7 +301,7 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
                                 const events::Unresolved& why, ResolvedGroup& group) {
   if (group.is_left_out && why.is_right_elsewhere) return;
   const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
-  if (why.on_every_machine && !group.group.optional) {
+  if (why.on_every_machine && !group.group.optional && !group.group.is_for_newer) {
     return add_error(entry.at, what, why.error.remedy);
   }
   if (is_shortage(why.error.code)) {  // it may well exist
@@ -456,6 +456,9 @@ SelectedEvents select_events(const config::Config& config, const Machine& machin
   for (const ResolvedGroup& group : resolved.groups) selector.select(group);
   SelectedEvents selected = std::move(selector).selected();
   selected.left_out_groups = std::move(resolved.left_out);
+  for (const std::string& name : config.origin.left_out_groups) {
+    selected.left_out_groups.push_back({name, "this version does not know all of it"});
+  }
   return selected;
 }
 

@@ -102,14 +102,15 @@ PlanResult plan_for_machine(config::Config config, const host::HostRoots& roots,
   return plan_loaded({std::move(config), {}}, roots, kernel, in_force);
 }
 
-Result<config::Loaded> load_config(const std::string& file) {
-  if (!file.empty()) return config::load_file(file);
+Result<config::Loaded> load_config(const std::string& file, config::UnknownKeys unknown) {
+  if (!file.empty()) return config::load_file(file, unknown);
   return config::load_text(config::kDefaultConfig, kEmbeddedName);
 }
 
 PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
-                         perf::PerfKernel& kernel, const Plan* in_force) {
-  Result<config::Loaded> loaded = load_config(file);
+                         perf::PerfKernel& kernel, const Plan* in_force,
+                         config::UnknownKeys unknown) {
+  Result<config::Loaded> loaded = load_config(file, unknown);
   if (!loaded) return std::vector{yaml::diagnostic_of(loaded.error())};
   if (has_filter(loaded->config) && !may_have_filters(file)) {
     loaded->diagnostics.add(yaml::diagnostic_of(filters_refused(file)));

@@ -25,7 +25,8 @@ struct LoadedPlan {
 };
 
 /// The configuration in `file`, or the embedded default if that is empty.
-Result<config::Loaded> load_config(const std::string& file);
+Result<config::Loaded> load_config(const std::string& file, config::UnknownKeys unknown =
+                                                                config::UnknownKeys::kError);
 
 /// The plan of a configuration on the machine; `in_force` as for make_plan. Fails with all its
 /// errors, in the order of the file, and if the machine cannot be read.
@@ -39,7 +40,8 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Confi
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::string& file,
                                                                 const host::HostRoots& roots,
                                                                 perf::PerfKernel& kernel,
-                                                                const Plan* in_force = nullptr);
+                                                                const Plan* in_force = nullptr,
+    config::UnknownKeys unknown = config::UnknownKeys::kError);
 
 /// What a collector is made with and keeps: where it differs, another collector is needed.
 struct CollectorBasis {

@@ -57,6 +57,16 @@ void Diagnostics::add(Diagnostic diagnostic) {
   }
 }
 
+void Diagnostics::add_unknown(Diagnostic diagnostic) {
+  if (ignores_unknown_) {
+    ++ignored_;
+    diagnostic.message += ": ignored";
+    diagnostic.remedy = {};
+    diagnostic.severity = Severity::kWarning;
+  }
+  add(std::move(diagnostic));
+}
+
 void Diagnostics::revise(const std::function<void(Diagnostic&)>& change) {
   for (Diagnostic& error : errors_.kept) change(error);
 }

@@ -47,6 +47,16 @@ class Diagnostics {
   void add(Diagnostic diagnostic);
   void add_all(std::vector<Diagnostic> diagnostics);
 
+  /// From now on, what is unknown is ignored, with a warning.
+  void ignore_unknown() { ignores_unknown_ = true; }
+  bool ignores_unknown() const { return ignores_unknown_; }
+  /// For a key, or a word as a value, that is not known: an error, unless such are ignored.
+  void add_unknown(Diagnostic diagnostic);
+  std::size_t ignored_count() const { return ignored_; }
+
+  /// `before` is an earlier state of this: what was added to it since are warnings only.
+  void drop_errors_since(const Diagnostics& before) { errors_ = before.errors_; }
+
   /// Calls `change` for each error that is kept.
   void revise(const std::function<void(Diagnostic&)>& change);
 
@@ -66,6 +76,8 @@ class Diagnostics {
 
   List errors_;
   List warnings_;
+  bool ignores_unknown_ = false;
+  std::size_t ignored_ = 0;
 };
 
 }  // namespace pex::yaml

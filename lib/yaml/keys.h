@@ -46,8 +46,10 @@ bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& targe
               Blank blank = Blank::kWrong) {
   std::vector<std::string> names;
   for (const Key<Target>& key : keys) names.emplace_back(key.name);
+  const std::size_t ignored = map.ignored_count();
   const std::optional<Value::Entries> entries = map.entries(names);
   if (!entries) return false;
+  const bool are_all_known = map.ignored_count() == ignored;
 
   const auto is_meant = [&](std::string_view name) {
     return std::find(entries->misspelled.begin(), entries->misspelled.end(), name) !=
@@ -64,7 +66,7 @@ bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& targe
         key.read(value, target);
       }
     }
-    if (!found && !key.when_missing.empty()) {
+    if (!found && are_all_known && !key.when_missing.empty()) {
       map.refuse(std::string(key.when_missing), std::string(key.remedy));
     }
   }

@@ -44,8 +44,29 @@ void Value::refuse(std::string message, std::string remedy) const {
   diagnostics_->add({at_, std::move(message), std::move(remedy)});
 }
 
-void Value::warn(std::string message) const {
-  diagnostics_->add({at_, std::move(message), {}, Severity::kWarning});
+void Value::warn(std::string message, std::string remedy) const {
+  diagnostics_->add({at_, std::move(message), std::move(remedy), Severity::kWarning});
+}
+
+void Value::refuse_unknown(std::string message, std::string remedy) const {
+  diagnostics_->add_unknown({at_, std::move(message), std::move(remedy)});
+}
+
+bool Value::is_read_whole(const std::function<void()>& read) const {
+  const Diagnostics before = *diagnostics_;
+  read();
+  if (diagnostics_->ignored_count() == before.ignored_count()) return true;
+  diagnostics_->drop_errors_since(before);
+  warn("left out, because this version does not know all of it");
+  return false;
+}
+
+std::string_view Value::unchecked_text_at(std::string_view key) const {
+  for (std::size_t i = 0; is_map() && i + 1 < node_->children.size(); i += 2) {
+    const Node& value = node_->children[i + 1];
+    if (node_->children[i].text == key && value.kind == Node::Kind::kText) return value.text;
+  }
+  return {};
 }
 
 Value Value::redacted() const {
@@ -186,10 +207,10 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
     if (is_known && duplicates.add(key.text, here)) {
       found.known.emplace_back(key.text, inner(value, here.at().key));
     } else if (const auto meant = nearest(key.text, known); !is_known && meant) {
-      here.refuse(std::string(kUnknownKey), fmt::format("did you mean '{}'?", *meant));
+      here.refuse_unknown(std::string(kUnknownKey), fmt::format("did you mean '{}'?", *meant));
       found.misspelled.push_back(*meant);
     } else if (!is_known) {
-      here.refuse(std::string(kUnknownKey), remedy_for(key, value, known));
+      here.refuse_unknown(std::string(kUnknownKey), remedy_for(key, value, known));
     }
   }
   return found;
@@ -234,14 +255,14 @@ std::optional<bool> read_flag(const Value& value) {
   for (const std::string_view no : {"false", "False", "FALSE"}) {
     if (*text == no) return false;
   }
-  value.refuse(value.quoted_text() + " is not true or false", remedy);
+  value.refuse_unknown(value.quoted_text() + " is not true or false", remedy);
   return {};
 }
 
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy) {
   const std::optional<std::string> meant = nearest(text, words);
-  value.refuse(fmt::format("{} is not {}", value.quoted_text(), noun),
+  value.refuse_unknown(fmt::format("{} is not {}", value.quoted_text(), noun),
                meant ? fmt::format("did you mean '{}'?", *meant) : std::string(remedy));
 }
 

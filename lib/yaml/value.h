@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -47,7 +48,17 @@ class Value {
 
   /// Adds an error, or a warning, at this position.
   void refuse(std::string message, std::string remedy) const;
-  void warn(std::string message) const;
+  void warn(std::string message, std::string remedy = {}) const;
+  /// Diagnostics::add_unknown() at this position.
+  void refuse_unknown(std::string message, std::string remedy) const;
+
+  /// Whether unknown keys and words are ignored, and how many were so far in the whole file.
+  bool ignores_unknown() const { return diagnostics_->ignores_unknown(); }
+  std::size_t ignored_count() const { return diagnostics_->ignored_count(); }
+
+  /// Reads this item of a list with `read`. False if a part of it was ignored: without that part it
+  /// might mean more than was written, so it has to be left out, and its errors do not matter.
+  bool is_read_whole(const std::function<void()>& read) const;
 
   /// The number of errors in the whole file so far: a read that increases it has failed.
   std::size_t error_count() const { return diagnostics_->error_count(); }
@@ -61,6 +72,8 @@ class Value {
 
   /// The text without any check, to look ahead: empty if it is none.
   std::string_view unchecked_text() const { return is_text() ? node_->text : std::string_view(); }
+  /// The same for the text at a key of this map.
+  std::string_view unchecked_text_at(std::string_view key) const;
 
   /// Text without a line break, however it is written: quoted, plain, or below a '>-'.
   std::optional<std::string> text(const Expected& expected) const;

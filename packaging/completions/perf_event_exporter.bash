@@ -25,7 +25,7 @@ _perf_event_exporter() {
 
   local words=
   case $option in
-    --config.file | --web.config.file)
+    --config.file | --machine | --web.config.file)
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
@@ -40,18 +40,21 @@ _perf_event_exporter() {
     -p | --pid)
       words=$(cd /proc && printf '%s ' [0-9]*)
       ;;
+    --config.unknown) words='error warn' ;;
     --web.require) words='tls users client-certificate' ;;
     --log.level) words='debug info warn error' ;;
     --log.format) words='logfmt json' ;;
     --output) words='text json' ;;
     *)
       if [[ $current == -* ]]; then
-        words='-h --help --version --config.file --config.watch --config.check --config.check-start --once
+        words='-h --help --version --config.file --config.watch --config.check --machine --config.check-start --config.unknown
+          --once
           --web.listen-address --web.health-address --web.systemd-socket --web.config.file --web.require
           --web.max-queued-scrapes --web.enable-lifecycle --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'
         case $command in
           list) words+=' --all --output' ;;
+          doctor) words+=' --output' ;;
           stat) words+=' -e --event -p --pid --output' ;;
           cgroups) words+=' --all --labels' ;;
           size) words+=' --cpus --cgroups' ;;

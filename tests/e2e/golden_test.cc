@@ -43,6 +43,7 @@ constexpr std::string_view kVolatile[] = {
     "perf_event_exporter_poll_duration_seconds",
     "perf_event_exporter_cpu_wait_seconds",
     "perf_event_exporter_last_poll_timestamp_seconds",
+    "perf_event_exporter_config_info",
     "perf_event_exporter_config_last_reload_success_timestamp_seconds",
     "perf_event_exporter_scrape_interval_seconds",
 };

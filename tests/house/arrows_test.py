@@ -57,7 +57,7 @@ OUTSIDE = {
     "prometheus/": {"exposition"},
     "boost/": {"async", "access", "http", DAEMON},
     "boost/asio/ssl": {"access"},
-    "openssl/": {"access"},
+    "openssl/": {"access", "config"},
     "crypt.h": {"access"},
     "libdeflate.h": {"http"},
     "sys/capability.h": {DAEMON},

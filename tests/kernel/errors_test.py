@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -104,6 +105,19 @@ class StartUpFailureTest(FileTest):
         self.assertEqual(ended.returncode, 1)
         self.assertEqual([re.search(r"config\.yaml:(\d):", line)[1]
                           for line in ended.stderr.splitlines()], ["1", "2"])
+
+    def test_a_file_for_a_newer_version_is_read_by_a_service_and_refused_at_a_terminal(self):
+        newer = "requires: '>=99'\nsince_99: {a: b}\n" + CPU_ONLY
+        with harness.Daemon(newer) as daemon:  # as service managers and containers start it
+            scrape = daemon.scrape_after_polls(2)
+            self.assertEqual(scrape.value("perf_event_exporter_config_unknown_keys"), 1)
+            daemon.logged("config.yaml:2:1: since_99: unknown key: ignored")
+        controller, terminal = pty.openpty()
+        with open(controller, "rb", buffering=0), open(terminal, "rb", buffering=0):
+            ended = subprocess.run([harness.daemon_binary, *self.with_config(newer)], stdin=terminal,
+                                   capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("since_99: unknown key. Remedy: ", ended.stderr)
 
     def test_command_line_that_is_not_understood(self):
         for args in (["--no-such-flag"], ["--log.level=loud"], ["--web.telemetry-path=metrics"],

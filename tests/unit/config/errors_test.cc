@@ -110,10 +110,12 @@ const std::vector<ErrorRow> kRows = {
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
      "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "requires, revision, collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, "
+     "limits"},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "are: requires, revision, collection, cpus, groups, cgroups, kubernetes, evidence, "
+     "openmetrics, limits"},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -158,31 +160,47 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:1: max: unknown key. Remedy: it is a key of 'cgroups' or 'cgroups.sums[]': write it "
      "there"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
-     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: requires, revision, collection, "
+     "cpus, groups, "
+     "cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
-     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: requires, revision, collection, "
+     "cpus, "
+     "groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
-     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, cpus, groups, "
+     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: requires, revision, "
+     "collection, "
+     "cpus, groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
-     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: requires, revision, collection, "
+     "cpus, groups, "
+     "cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
-     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, "
+     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: requires, revision, collection, "
+     "cpus, "
+     "groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, "
+     "Remedy: the keys here are: requires, revision, collection, cpus, groups, cgroups, "
+     "kubernetes, "
+     "evidence, "
      "openmetrics, limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
-     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: requires, revision, "
+     "collection, "
+     "cpus, "
      "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
-     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: requires, revision, "
+     "collection, "
+     "cpus, "
      "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
@@ -903,6 +921,8 @@ const std::vector<ErrorRow> kRows = {
      "whole path, for example /var/log/containers"},
     {"AVeryLongDirectory", kOneGroup + "kubernetes: {log_links: /" + std::string(4095, 'd') + "}\n",
      "c.yaml:2:25: kubernetes.log_links: the path is 4096 bytes long. Remedy: write at most 4095"},
+    {"AVeryLongRevision", kOneGroup + "revision: " + std::string(129, 'r') + "\n",
+     "c.yaml:2:11: revision: the revision is 129 bytes long. Remedy: write at most 128"},
     // Text that is not YAML.
     {"ATabAsIndentation",
      kOneGroup + "collection:\n"

@@ -144,8 +144,8 @@ TEST(LoadTest, ReadsTheShortFormsOfConditions) {
   EXPECT_THAT(when("{vendor: AuthenticAMD}").vendor, ElementsAre("AuthenticAMD"));
   EXPECT_EQ(when("{cpus: 8}").cpus, (CpuCount{8, 65'536}));
   EXPECT_EQ(when("{cpus: 8-8}").cpus, (CpuCount{8, 8}));
-  EXPECT_EQ(when("{kernel: 6}").kernel, (LinuxVersion{6, 0, 0}));
-  EXPECT_EQ(when("{kernel: '5.10'}").kernel, (LinuxVersion{5, 10, 0}));
+  EXPECT_EQ(when("{kernel: 6}").kernel, (Version{6, 0, 0}));
+  EXPECT_EQ(when("{kernel: '5.10'}").kernel, (Version{5, 10, 0}));
 }
 
 TEST(LoadTest, ReadsEveryKey) {
@@ -196,7 +196,7 @@ TEST(LoadTest, ReadsEveryKey) {
                      .cpus = CpuCount{8, 64},
                      .is_virtual = false,
                      .pmu = "power",
-                     .kernel = LinuxVersion{5, 13, 2}};
+                     .kernel = Version{5, 13, 2}};
   EXPECT_EQ(group.when, when);
   EXPECT_TRUE(group.optional);
   EXPECT_EQ(group.name, "core-2_x");
@@ -612,6 +612,15 @@ TEST(LoadTest, KeepsWherePatternsAndLabelsStand) {
   const LabelRule& rule = cgroups.labels.at(0);
   EXPECT_EQ(yaml::describe({rule.match.at, "x"}), "c.yaml:5:14: cgroups.labels[0].match: x");
   EXPECT_EQ(yaml::describe({rule.set.at(0).at, "x"}), "c.yaml:7:15: cgroups.labels[0].set.team: x");
+}
+
+TEST(LoadTest, IsKnownByTheBeginningOfWhatSha256sumPrintsAndByItsRevision) {
+  const Loaded loaded = load_text(kOneGroup + "revision: 2026-11-29 blue\n", "c.yaml");
+
+  EXPECT_EQ(load_text("", "c.yaml").config.origin.hash, "e3b0c44298fc");
+  EXPECT_EQ(loaded.config.origin.hash, "9c2e39d09039");
+  EXPECT_EQ(loaded.config.origin.revision, "2026-11-29 blue");
+  EXPECT_EQ(load_text(kOneGroup, "c.yaml").config.origin.revision, "");
 }
 
 TEST(LoadTest, TakesAListOfPatternsInPlaceOfTheDefault) {

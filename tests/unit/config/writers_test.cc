@@ -41,6 +41,7 @@ Config loaded(const std::string& text) {
 /// What it means, wherever that is written.
 Config meaning(Config config) {
   config.is_default = false;
+  config.origin = {.revision = config.origin.revision};
   for (Group& group : config.groups) {
     group.at = group.cpus.at = group.duty_cycle_at = {};
     for (CpuEntry& each : group.cpus.exclude) each.at = {};

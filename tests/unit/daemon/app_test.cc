@@ -194,6 +194,12 @@ class ReloadTest : public testing::Test {
     return published->get_future();
   }
 
+  /// As of now: a client may get what was rendered for another one.
+  std::string scrape() {
+    std::promise<std::string> rendered;
+    boost::asio::post(loop_, [&] { rendered.set_value(app_.scrape()); });
+    return rendered.get_future().get();
+  }
   std::string ask(const std::string& request) { return answer_on(send_request(port_, request)); }
   std::string get(const std::string& path) { return ask("GET " + path); }
   std::future<std::string> reload() {
@@ -269,6 +275,30 @@ TEST_F(ReloadTest, IsFollowedByOneMoreForAllWhoAskMeanwhile) {
   EXPECT_THAT(first.get(), HasSubstr("200 OK"));
   EXPECT_THAT(second.get(), HasSubstr("did you mean 'branches'?"));
   EXPECT_THAT(third.get(), HasSubstr("the previous configuration stays in force"));
+}
+
+TEST_F(ReloadTest, ShowsWhichConfigurationIsInForce) {
+  const std::string labels = ",source=\"" + tree_.path("config.yaml") + "\",revision=";
+  const auto info = [&](const std::string& hash, const std::string& revision) {
+    return HasSubstr("\nperf_event_exporter_config_info{hash=\"" + hash + "\"" + labels + "\"" +
+                     revision + "\"} 1\n");
+  };
+  EXPECT_THAT(scrape(), info("58935cc60b29", ""));
+
+  tree_.write("config.yaml", config_of("cycles") + "revision: v2\n");
+  EXPECT_THAT(reload().get(), StartsWith("HTTP/1.0 200"));
+  EXPECT_THAT(scrape(), info("11f6e0dbd6fc", "v2"));
+}
+
+TEST_F(ReloadTest, OfAFileForANewerVersionIgnoresWhatIsNotKnownAndCountsIt) {
+  const std::string unknown = "perf_event_exporter_config_unknown_keys ";
+  EXPECT_THAT(scrape(), HasSubstr(unknown + "0\n"));
+
+  tree_.write("config.yaml", "requires: '99'\n" + config_of("cycles") + "colour: blue\n");
+  EXPECT_THAT(reload().get(), StartsWith("HTTP/1.0 200"));
+
+  EXPECT_THAT(scrape(), HasSubstr(unknown + "1\n"));
+  EXPECT_THAT(get("/api/v1/status"), HasSubstr("config.yaml:3:1: colour: unknown key: ignored"));
 }
 
 TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {

@@ -72,6 +72,23 @@ std::string output_for(const std::string& group, Options& options, test::TempTre
   return text;
 }
 
+TEST_F(CheckConfigTest, SaysWhatItIgnoresOfAFileForANewerVersion) {
+  options_.unknown_keys = config::UnknownKeys::kWarnIfNewer;
+  tree_.make_directory("cgroup");
+  const std::string group = "{name: core, events: [cycles, newer-event], scope: cpu}";
+
+  tree_.write("c.yaml", "requires: 99.1\ngroups: [" + group + ", {name: b, size: 5}]\n");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(check_config(options_, kernel_), kFailed);
+  const std::string text = testing::internal::GetCapturedStdout();
+
+  EXPECT_THAT(text, HasSubstr("c.yaml:1:11: requires: the file is for version 99.1, and"));
+  EXPECT_THAT(text, HasSubstr("groups[1].size: unknown key: ignored\n"));
+  EXPECT_THAT(text, HasSubstr("group 'b' is left out: this version does not know all of it\n"));
+  EXPECT_THAT(text, HasSubstr("not counted here: newer-event: "));
+  EXPECT_THAT(text, HasSubstr("valid: 1 of 2 events can be counted here"));
+}
+
 TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
   tree_.make_directory("cgroup");
   const auto output = [&](const std::string& group) {

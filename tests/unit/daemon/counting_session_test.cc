@@ -132,6 +132,8 @@ std::vector<ReloadedKey> reloaded_keys() {
   const std::string rule = labelled("match: \"/a\", set: {team: x}");
   const std::string sum = summed("name: app, by: [unit]");
   return {
+      {"requires", kGroups + "requires: 0.0.1\n", Effect::kNone},
+      {"revision", kGroups + "revision: v2\n", Effect::kNone},
       {"collection.interval", kGroups + "collection: {interval: 250ms}\n", Effect::kNone},
       {"collection.max_age", kGroups + "collection: {max_age: 2s}\n", Effect::kNone},
       {"cpus.exclude", kGroups + "cpus: {exclude: [\"7\"]}\n", Effect::kNewCollector},

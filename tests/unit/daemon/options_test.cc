@@ -56,6 +56,15 @@ TEST(OptionsTest, CommandsTakeTheConfigurationWherePackagesInstallItIfItExists) 
   EXPECT_EQ(taken(Options{}, "installed.yaml"), "the embedded default");  // serves
 }
 
+TEST(OptionsTest, UnknownKeysAreErrorsForWhoChecksAFileUnlessTheyAreToBeIgnored) {
+  using enum config::UnknownKeys;
+  EXPECT_EQ(options({"--config.check"}).unknown_keys, kError);
+  EXPECT_EQ(options({"--config.check", "--config.unknown=warn"}).unknown_keys, kWarn);
+  EXPECT_EQ(options({"--config.check-start"}).unknown_keys, kWarnIfNewer);
+  EXPECT_EQ(options({"--config.check-start", "--config.unknown=error"}).unknown_keys, kError);
+  EXPECT_EQ(options({"doctor"}).unknown_keys, kWarnIfNewer);
+}
+
 TEST(OptionsTest, AnAddressIsChecked) {
   EXPECT_THAT(complaint({"--web.listen-address=10173"}), HasSubstr("Remedy: write host:port"));
   EXPECT_THAT(complaint({"--web.listen-address=a:99999"}), HasSubstr("is not an address"));
