@@ -15,6 +15,7 @@ class LinuxPerfKernel final : public PerfKernel {
   Result<> control(int fd, EventControl operation, std::uint64_t argument) override;
   Result<Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override;
   std::chrono::nanoseconds now() override;
+  std::optional<WorkDone> work(const KnownWork& work) override { return do_known_work(work); }
 };
 
 }  // namespace pex::perf

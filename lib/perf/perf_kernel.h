@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "base/unique_fd.h"
 #include "perf/event_attr.h"
 #include "perf/event_control.h"
+#include "perf/known_work.h"
 #include "perf/mapping.h"
 
 namespace pex::perf {
@@ -99,6 +101,10 @@ class PerfKernel {
   /// The clock that the times of whole-CPU groups follow: it stands still during a suspend, and is
   /// never adjusted.
   virtual std::chrono::nanoseconds now() = 0;
+
+  /// Does work in the calling thread that events can be checked by. Nothing if it cannot, as the
+  /// kernels of most tests.
+  virtual std::optional<WorkDone> work(const KnownWork&) { return {}; }
 };
 
 }  // namespace pex::perf

@@ -34,6 +34,9 @@ class ForwardingKernel : public perf::PerfKernel {
     return kernel_->map(fd, bytes, offset, writable);
   }
   std::chrono::nanoseconds now() override { return kernel_->now(); }
+  std::optional<perf::WorkDone> work(const perf::KnownWork& work) override {
+    return kernel_->work(work);
+  }
 
  private:
   perf::PerfKernel* kernel_;
