@@ -34,12 +34,15 @@ MetricFamily refusals(const plan::Plan& plan) {
   for (const auto& [event, available] : availability(plan)) {
     if (available.everywhere) continue;
     const int code = available.reason.code;
+    const bool lies = perf::is_lie(available.truth);
     add_sample(family,
                {{"event", event.first},
                 {"scope", name_of(event.second)},
                 {"errno", code == 0 ? std::string() : errno_name(code)},
-                {"remedy", perf::can_be_remedied(code) ? "yes" : "no"}},
+                {"remedy", perf::can_be_remedied(code) && !lies ? "yes" : "no"}},
                1);
+    if (!lies) continue;
+    family.metric.back().label.push_back({"lie", std::string(name_of(available.truth))});
   }
   return family;
 }

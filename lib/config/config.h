@@ -294,6 +294,7 @@ struct Config {
   /// are meant to adapt to it.
   bool is_default = false;
   Origin origin;
+  bool truth_check = true;  ///< events that count wrongly are left out
   Collection collection;
   Cpus cpus;
   std::vector<Group> groups;

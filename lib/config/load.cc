@@ -173,6 +173,18 @@ void read_revision(const yaml::Value& value, Config& config) {
   config.origin.revision = *text;
 }
 
+struct SwitchEntry {
+  std::string_view word;
+  bool is_on;
+};
+constexpr SwitchEntry kSwitch[] = {{"on", true}, {"off", false}};
+constexpr yaml::Expected kOnOrOff = {"on or off", "write on or off"};
+
+void read_truth_check(const yaml::Value& value, Config& config) {
+  const SwitchEntry* found = yaml::read_entry<SwitchEntry>(value, kSwitch, "a switch", kOnOrOff);
+  if (found != nullptr) config.truth_check = found->is_on;
+}
+
 constexpr yaml::Key<Config> kConfigKeys[] = {
     {kRequires,
      read_requirement,
@@ -214,6 +226,13 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
     yaml::map_key<&Config::evidence, kEvidenceKeys>(
         "evidence",
         "Additional series that show how the values of multiplexed groups were estimated."),
+    {"truth_check",
+     read_truth_check,
+     {"Whether to leave out events that count known work wrongly. They are checked at the start "
+      "and "
+      "once an hour: some hypervisors have a PMU that counts nothing, or too little.",
+      [] { return yaml::form_of_entries(kSwitch); },
+      [] { return yaml::written(kSwitch, &SwitchEntry::is_on, Config{}.truth_check); }}},
     yaml::map_key<&Config::openmetrics, kOpenMetricsKeys>(
         "openmetrics",
         "Additions in the OpenMetrics format. The older text format does not have them."),

@@ -23,11 +23,12 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Whether at least one configured event is counted.",
      "Also 1 if only cgroups are to be counted and there are none."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
-     "`event`, `scope`, `errno`, `remedy`",
+     "`event`, `scope`, `errno`, `lie`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",
      "One series for each event that could not be counted on this machine when the configuration "
      "was last loaded, in a group of the scope that lists it; none for events that an optional "
-     "group lacks. errno: empty if the kernel did not refuse it. remedy: yes if rights, limits, "
+     "group lacks. errno: empty if the kernel did not refuse it. lie: how it counted known work "
+     "wrongly (truth_check), or empty. remedy: yes if rights, limits, "
      "other programs or the "
      "configuration can be changed, no if the hardware or the kernel lacks the event."},
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`errno`",

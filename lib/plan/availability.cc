@@ -21,7 +21,7 @@ std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan
     if (event.is_expected_lack()) return;
     Available& known = available[{event.event, scope}];
     if (event.available || !known.everywhere) return;
-    known = {false, event.reason};
+    known = {false, event.reason, event.truth};
   };
   for (const EventAvailability& event : plan.events) {
     if (event.cpu_scope) add(event, Scope::kCpu);

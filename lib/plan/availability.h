@@ -13,7 +13,8 @@ namespace pex::plan {
 
 struct Available {
   bool everywhere = true;  ///< in every group of the scope that lists the event
-  Error reason = {};       ///< if not: that of the first group that lacks it
+  Error reason = {};       ///< if not: that of the first group that lacks it, as is
+  perf::Truth truth = perf::Truth::kUnknown;  ///< a lie if that is the reason
 };
 /// By event and scope, for each configured event. Without events whose availability is unknown, as
 /// there is no cgroup to try them in, and without those that an optional group lacks.

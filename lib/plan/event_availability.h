@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "events/event_spec.h"
 #include "perf/open_remedy.h"
+#include "perf/truth_verdict.h"
 
 namespace pex::plan {
 
@@ -21,6 +22,7 @@ struct EventAvailability {
   bool is_without_guests = false;  ///< the machine counts it with exclude_guest only
   bool tried_in_cgroup = false;    ///< false: unknown whether it can be counted in cgroups
   std::optional<events::EventIdentity> identity = {};  ///< none: the machine does not know it
+  perf::Truth truth = perf::Truth::kUnknown;           ///< a lie: it is left out for that
 
   /// This machine lacks it, as the configuration expects of some machines: no reason to warn.
   bool is_expected_lack() const {

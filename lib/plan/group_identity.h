@@ -19,6 +19,8 @@ struct GroupIdentity {
   bool operator==(const GroupIdentity&) const = default;
 };
 
-GroupIdentity identity_of(const collect::GroupPlan& group);
+inline GroupIdentity identity_of(const collect::GroupPlan& group) {
+  return {group.pmu, group.mode, group.events};
+}
 
 }  // namespace pex::plan

@@ -198,14 +198,20 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     return ambiguous;
   }
 
+  Plan plan;
+  if (config.truth_check) {
+    plan.checked =
+        check_events(selected, machine, in_force == nullptr ? Checked{} : in_force->checked);
+    leave_out_lies(plan.checked, selected);
+  }
   FittedGroups fitted =
       fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);
   Reference reference =
       select_reference(fitted.plans, machine, in_force == nullptr ? nullptr : &in_force->reference);
+  if (has_lies(plan.checked)) reference = {};  // of the same PMU
   for (Error& warning : missing_references(fitted.plans, reference, machine.pmus())) {
     fitted.warnings.push_back(std::move(warning));
   }
-  Plan plan;
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
   for (Error& warning : without_guests(selected.events)) {
     fitted.warnings.push_back(std::move(warning));

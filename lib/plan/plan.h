@@ -10,6 +10,7 @@
 #include "plan/condition.h"
 #include "plan/event_availability.h"
 #include "plan/group_fitter.h"
+#include "plan/lying_events.h"
 #include "plan/machine.h"
 #include "targets/budget.h"
 #include "targets/counting_plan.h"
@@ -24,6 +25,7 @@ struct Plan {
   collect::Budget budget;
   std::vector<EventAvailability> events;  ///< all configured ones, in order, without those of
   std::vector<LeftOutGroup> left_out_groups;
+  Checked checked;                      ///< with `truth_check`, against known work
   std::vector<GroupFit> fits;           ///< for a plan that replaces this one
   Reference reference;                  ///< for scaling multiplexed groups
   std::optional<bool> knows_cpu_clock;  ///< as Machine, for a plan that replaces this one
@@ -32,10 +34,11 @@ struct Plan {
 };
 
 /// Combines the configuration with what `machine` knows and its kernel accepts. Fails with what no
-/// machine could count, and with duplicate series. There are three
+/// machine could count, and with duplicate series. There are four
 /// steps; each returns the input of the next one:
 ///   select_events()     tries each event alone, on a whole CPU, and for scope cgroup also in the
 ///                       root cgroup. A missing event is left out, without effect on others.
+///   check_events()      counts known work by what is left; events that lie are left out as well.
 ///   fit_groups()        tries the rest of each group as a group. One that does not fit on the PMU
 ///                       is split, or dropped if it is not weak.
 ///   select_reference()  chooses how multiplexed groups are scaled; the reference is counted with

@@ -29,6 +29,14 @@ int ProbeCpus::of(const std::string& pmu, const std::vector<int>& left_out_too) 
   return online_.front();
 }
 
+std::vector<int> ProbeCpus::all_of(const std::string& pmu,
+                                   const std::vector<int>& left_out_too) const {
+  std::vector<int> cpus = cpus_of(pmu);
+  if (cpus.empty()) cpus = online_;
+  std::erase_if(cpus, [&](int cpu) { return !has(online_, cpu) || has(left_out_too, cpu); });
+  return cpus;
+}
+
 bool ProbeCpus::is_waiting(const std::string& pmu) const {
   if (pmu.empty() || resolver_.pmus().find(pmu) == nullptr) return false;
   const std::vector<int> cpus = cpus_of(pmu);

@@ -20,6 +20,9 @@ class ProbeCpus {
   /// Without a PMU the first CPU of all. `left_out_too` is left out as well.
   int of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 
+  /// All that are online; none of a PMU that is waiting.
+  std::vector<int> all_of(const std::string& pmu, const std::vector<int>& left_out_too) const;
+
   /// Whether `pmu` has no CPU that is online, so that nothing can be tried there: it is counted
   /// when it has one.
   bool is_waiting(const std::string& pmu) const;

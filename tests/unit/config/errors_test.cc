@@ -22,6 +22,9 @@ using ::testing::ElementsAre;
 using ::testing::ExitedWithCode;
 
 /// All that a configuration needs; it is one line, so what follows it starts on line 2.
+const std::string kTopLevelKeys =
+    "requires, revision, collection, cpus, groups, cgroups, kubernetes, evidence, truth_check, "
+    "openmetrics, limits";
 const std::string kOneGroup = "groups: [{name: a, events: [x], scope: cpu}]\n";
 
 /// "e0, e1, ..."
@@ -109,13 +112,12 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:1: groups: the value is missing. Remedy: write a list, for example [{name: core, "
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
-     "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "requires, revision, collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, "
-     "limits"},
+     "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: " +
+         kTopLevelKeys},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: requires, revision, collection, cpus, groups, cgroups, kubernetes, evidence, "
-     "openmetrics, limits"},
+     "are: " +
+         kTopLevelKeys},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -160,48 +162,25 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:1: max: unknown key. Remedy: it is a key of 'cgroups' or 'cgroups.sums[]': write it "
      "there"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
-     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: requires, revision, collection, "
-     "cpus, groups, "
-     "cgroups, "
-     "kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: " + kTopLevelKeys},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
-     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: requires, revision, collection, "
-     "cpus, "
-     "groups, cgroups, "
-     "kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: " + kTopLevelKeys},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
-     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: requires, revision, "
-     "collection, "
-     "cpus, groups, "
-     "cgroups, kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: " + kTopLevelKeys},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
-     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: requires, revision, collection, "
-     "cpus, groups, "
-     "cgroups, "
-     "kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: " + kTopLevelKeys},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
-     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: requires, revision, collection, "
-     "cpus, "
-     "groups, "
-     "cgroups, kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: " + kTopLevelKeys},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: requires, revision, collection, cpus, groups, cgroups, "
-     "kubernetes, "
-     "evidence, "
-     "openmetrics, limits"},
+     "Remedy: the keys here are: " +
+         kTopLevelKeys},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
-     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: requires, revision, "
-     "collection, "
-     "cpus, "
-     "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: " + kTopLevelKeys},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
-     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: requires, revision, "
-     "collection, "
-     "cpus, "
-     "groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: " + kTopLevelKeys},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"
@@ -779,6 +758,9 @@ const std::vector<ErrorRow> kRows = {
     {"SeriesOfSomeCgroups", kOneGroup + "cgroups: {series: some}\n",
      "c.yaml:2:19: cgroups.series: 'some' is not a choice of series. Remedy: write folded, each or "
      "none"},
+
+    {"AFlagForTheTruthCheck", kOneGroup + "truth_check: false\n",
+     "c.yaml:2:14: truth_check: 'false' is not a switch. Remedy: write on or off"},
 
     // Evidence.
     {"EvidenceOfAll", kOneGroup + "evidence: {cgroups: all}\n",

@@ -108,6 +108,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.cgroups.close_after, 10min);
   EXPECT_EQ(loaded.config.cgroups.open_after, 5ms);
   EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
+  EXPECT_TRUE(loaded.config.truth_check);
   EXPECT_FALSE(loaded.config.openmetrics.created);
   EXPECT_EQ(loaded.config.limits.max_open_events, std::nullopt);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
@@ -182,6 +183,7 @@ TEST(LoadTest, ReadsEveryKey) {
       "  series: none\n"
       "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
       "evidence: {cgroups: sum, variance: true, reference: true}\n"
+      "truth_check: off\n"
       "openmetrics: {created: true}\n"
       "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000, "
       "max_cgroup_directories: 4000}\n",
@@ -237,6 +239,7 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
   EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
+  EXPECT_FALSE(loaded.config.truth_check);
   EXPECT_TRUE(loaded.config.openmetrics.created);
   EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
   EXPECT_EQ(loaded.config.limits.max_series, 2000u);
