@@ -138,6 +138,12 @@ Result<CountingSession, std::vector<Error>> ActiveSession::plan_again() const {
   return session;
 }
 
+std::function<bool()> ActiveSession::truth_check() const {
+  return [&kernel = kernel_, checked = current_.plan.checked] {
+    return plan::have_lies_changed(kernel, checked);
+  };
+}
+
 Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned) const {
   if (!planned) return yaml::errors_of(planned.error());
   Result<CountingSession> session =

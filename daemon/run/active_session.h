@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,9 @@ class ActiveSession final : public prometheus::Collectable {
   Result<CountingSession, std::vector<Error>> plan() const;
   /// The same with the configuration in force, for a machine that has changed.
   Result<CountingSession, std::vector<Error>> plan_again() const;
+
+  /// Checks the events of the plan in force; true if it should be planned again. On any thread.
+  std::function<bool()> truth_check() const;
 
   /// The collector that must end before `next` counts; null if `next` takes it over.
   std::unique_ptr<collect::Collector> release(CountingSession& next);

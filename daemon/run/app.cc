@@ -47,6 +47,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
                               .on_found = [this] { find_hierarchy(); }}),
       config_watch_(loop, log, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
+      truth_watch_(loop, [this] { check_truth(); }),
       reloader_(loop, reload_steps()) {
   register_metrics();
 }
@@ -89,6 +90,7 @@ void App::run_on_schedule() {
   is_on_schedule_ = true;
   poller_.start();
   watchdog_.start();
+  truth_watch_.start();
   watch_cgroups();
   if (options_.watch_config) config_watch_.start();
 }
@@ -105,6 +107,11 @@ void App::find_hierarchy() {
   if (reloader_.is_running()) return hierarchy_watch_.start();
   log_.info("there is a cgroup hierarchy with the perf_event controller now");
   reloader_.plan_again(Reloader::Clock::now());
+}
+
+/// Not while others are to have the counters.
+void App::check_truth() {
+  if (!pause_.is_running()) reloader_.plan_again_if(session_.truth_check());
 }
 
 std::string App::scrape(exposition::Format format) {
@@ -202,7 +209,8 @@ void App::end_reload(Reloader::Configuration configuration, const Reloader::Outc
 void App::reject(Reloader::Configuration configuration, const std::vector<Error>& errors) {
   if (configuration == Reloader::Configuration::kInForce) {
     for (const Error& error : errors) log_.warn(error);
-    return hierarchy_watch_.start();
+    if (session_.lacks_hierarchy()) hierarchy_watch_.start();
+    return;
   }
   session_.reject(errors);
   if (passes(errors)) config_watch_.try_again();
@@ -375,6 +383,7 @@ void App::stop() {
   cgroup_watcher_.stop();
   hierarchy_watch_.stop();
   config_watch_.stop();
+  truth_watch_.stop();
   watchdog_.stop();
   signals_.stop();
   pause_.stop();

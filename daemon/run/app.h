@@ -23,6 +23,7 @@
 #include "daemon/run/poller.h"
 #include "daemon/run/readiness.h"
 #include "daemon/run/reloader.h"
+#include "daemon/run/truth_watch.h"
 #include "daemon/service/open_files.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/service/service_status.h"
@@ -85,6 +86,7 @@ class App {
   void adopt(CountingSession next);
   void reload_file(ConfigWatch::Reason why);
   void find_hierarchy();
+  void check_truth();
   void begin_reload(Reloader::Configuration configuration, std::function<void()> go);
   void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
   void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
@@ -121,6 +123,7 @@ class App {
   CgroupWatcher cgroup_watcher_;  ///< after the session, as it waits for what the session owns
   HierarchyWatch hierarchy_watch_;
   ConfigWatch config_watch_;
+  TruthWatch truth_watch_;
   Reloader reloader_;            ///< last, as its thread reads the session
   bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls
   bool is_ready_due_ = true;     ///< the first poll of the configuration in force has not ended

@@ -30,6 +30,13 @@ void Reloader::plan_again(Clock::time_point now) {
   if (!is_running_) begin(now, Configuration::kInForce);
 }
 
+void Reloader::plan_again_if(std::function<bool()> is_needed) {
+  asio::post(thread_, [this, is_needed = std::move(is_needed)] {
+    if (!is_needed()) return;
+    asio::post(loop_, [this] { plan_again(Clock::now()); });
+  });
+}
+
 void Reloader::begin(Clock::time_point now, Configuration configuration) {
   if (is_stopped_) return;
   pause_.cancel();

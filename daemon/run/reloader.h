@@ -55,6 +55,8 @@ class Reloader {
   bool request_for_client(Answer answer, Clock::time_point now);
   /// Not while another one is running, which sees the machine as it is now or almost so.
   void plan_again(Clock::time_point now);
+  /// If `is_needed`, which runs on the thread of reloads.
+  void plan_again_if(std::function<bool()> is_needed);
   bool is_running() const { return is_running_; }
 
   /// Begins no further reload.

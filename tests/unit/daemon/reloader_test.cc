@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "support/patience.h"
@@ -134,6 +135,24 @@ TEST_F(ReloaderTest, PlansTheConfigurationInForceAgainAndThenReadsTheFileForWhoA
 
   EXPECT_EQ(begun_, 2);
   EXPECT_EQ(last_, Reloader::Configuration::kFile);
+}
+
+TEST_F(ReloaderTest, PlansAgainIfACheckOnItsThreadAsksForThat) {
+  std::thread::id checked_on;
+  reloader_.plan_again_if([] { return false; });
+  reloader_.plan_again_if([&] {
+    checked_on = std::this_thread::get_id();
+    return true;
+  });
+  const auto limit = Clock::now() + test::kPatience;
+  while (begun_ == 0 && Clock::now() < limit) {
+    loop_.restart();
+    loop_.run_for(1ms);
+  }
+
+  EXPECT_EQ(begun_, 1);
+  EXPECT_EQ(last_, Reloader::Configuration::kInForce);
+  EXPECT_NE(checked_on, std::this_thread::get_id());
 }
 
 TEST_F(ReloaderTest, DoesNotPlanAgainWhileTheFileIsRead) {
