@@ -32,16 +32,19 @@ class TruthCheck {
       : kernel_(kernel), checked_(checked), found_(checked.events.size()) {}
 
   void run() {
-    const std::vector<int>& cpus = checked_.cpus;
-    for (const int cpu : cpus) {
+    bool is_first = true;
+    for (const int cpu : checked_.cpus) {
+      if (is_over()) break;
+      if (!do_work({.cpu = cpu})) continue;  // the exporter may not run there
       for (const Group& group : groups()) {
-        if (cpu == cpus.front()) {
+        if (is_first) {
           observe(group, {.cpu = cpu, .cgroup_path = {}, .pid = 0});
         } else if (is_software(group) || found_[group.front()].truth == Truth::kUnknown) {
           continue;
         }
         observe(group, {.cpu = cpu, .cgroup_path = {}});
       }
+      is_first = false;
     }
     for (std::size_t i = 0; i < found_.size(); ++i) {
       if (found_[i].truth != Truth::kUnknown) checked_.verdicts[i] = std::move(found_[i]);
@@ -86,10 +89,9 @@ class TruthCheck {
   }
 
   void observe(const Group& group, const Place& place) {
-    if (is_over() || !do_work({.cpu = place.cpu})) return;  // it has moved there
     const auto counters = open(group, place);
     if (!counters) return;
-    const int other_cpu = checked_.cpus.size() > 1 ? checked_.cpus[1] : -1;
+    const int other_cpu = another_than(place.cpu);
     std::vector<Seen> seen(group.size());
     if (is_software(group)) {
       const KnownWork work = {.cpu = place.cpu,
@@ -196,6 +198,13 @@ class TruthCheck {
     const bool is_shared = !of_task && done.switches.most > 0 && quantity < Quantity::kTaskTime;
     if (is_shared) bounds.most = kAny;
     return bounds;
+  }
+
+  /// -1: there is none.
+  int another_than(int cpu) const {
+    const std::vector<int>& cpus = checked_.cpus;
+    if (cpus.front() != cpu) return cpus.front();
+    return cpus.size() > 1 ? cpus[1] : -1;
   }
 
   std::optional<WorkDone> do_work(const KnownWork& work) {

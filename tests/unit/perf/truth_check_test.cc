@@ -340,6 +340,19 @@ TEST(TruthCheckTest, FindsMoreMissesThanReferences) {
   EXPECT_EQ(lies, (Lies{"branch-misses above_references", "cache-misses above_references"}));
 }
 
+TEST(TruthCheckTest, ChecksOnTheFirstCpuOnWhichItMayRun) {
+  class Confined : public Machine {
+   public:
+    std::optional<WorkDone> work(const KnownWork& work) override {
+      return work.cpu == 1 ? Machine::work(work) : std::nullopt;
+    }
+  } machine;
+
+  for (const Verdict& verdict : check(machine, kAll, {0, 1, 2})) {
+    EXPECT_EQ(verdict.truth, Truth::kTrue) << verdict.evidence;
+  }
+}
+
 TEST(TruthCheckTest, KnowsNothingOfAnEventThatHasNoTurnOnThePmu) {
   class Starving : public Machine {
     Result<std::size_t> read_group(int leader, std::span<std::uint64_t> words) override {
