@@ -43,6 +43,12 @@ estimate::Interval interval_of(const perf::GroupInterval& since, const GroupPlan
 
 // --- targets ------------------------------------------------------------------------------------
 
+void Estimation::use(const GroupPlan& plan) {
+  plan_ = &plan;
+  const std::span<const perf::CounterSpec> events = std::span(plan.events).first(plan.estimated());
+  possible_ = plan.refuses_impossible ? perf::PossibleCounts{events} : perf::PossibleCounts{};
+}
+
 void Estimation::resize(std::size_t targets) {
   fit(known_, targets);
   absence_.resize(targets);
@@ -139,6 +145,8 @@ Estimation::Faults Estimation::add_estimate(std::size_t target, const perf::Grou
   constexpr double kNearlyAll = 0.9;
   Known& known = known_[target];
   estimate::Interval interval = interval_of(since, *plan_, always_on);
+  const bool is_whole = since.unreadable.none();
+  interval.fell |= is_whole && !possible_.contain(interval.counts, since.enabled);
   if (can_lose_pmu()) {
     interval.enabled = shared_[target].wanted.advance(since.enabled, always_on.clock,
                                                       held.is_rotated || held.is_paused);

@@ -15,6 +15,7 @@
 #include "count/wanted_time.h"
 #include "estimate/group_estimator.h"
 #include "perf/group_interval.h"
+#include "perf/possible_counts.h"
 #include "targets/counting_plan.h"
 
 namespace pex::collect {
@@ -98,7 +99,7 @@ class Estimation {
     bool is_paused = false;
   };
   struct Faults {
-    bool anomaly = false;   ///< a total fell
+    bool anomaly = false;   ///< a total fell, or rose impossibly
     bool mistimed = false;  ///< the kernel accounted time to the wrong group
   };
   /// What is known of a target.
@@ -112,10 +113,12 @@ class Estimation {
   };
 
   explicit Estimation(const GroupPlan& plan)
-      : plan_(&plan), increments_(plan.estimated()), kept_(plan.estimated()) {}
+      : increments_(plan.estimated()), kept_(plan.estimated()) {
+    use(plan);
+  }
 
   /// For an equal group of another plan from now on, which outlives it.
-  void use(const GroupPlan& plan) { plan_ = &plan; }
+  void use(const GroupPlan& plan);
   void resize(std::size_t targets);
   /// The target is blank from now on.
   void forget(std::size_t target);
@@ -199,7 +202,8 @@ class Estimation {
   void note_counted(std::size_t target);
   void add_times(std::size_t target, const GroupTimes& times);
 
-  const GroupPlan* plan_;
+  const GroupPlan* plan_ = nullptr;
+  perf::PossibleCounts possible_;
   Increments increments_;
   KeptTotals kept_;
   std::vector<Known> known_;

@@ -186,7 +186,9 @@ void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const 
   ++report.of_group(plan_->name).anomalies;
   report.add_failure(
       "anomaly " + plan_->name,
-      Error{0, "a total of group '" + plan_->name + "' fell since the last reading",
+      Error{0,
+            "a total of group '" + plan_->name +
+                "' fell since the last reading, or rose by more than a CPU can count",
             "none: counting continues from the new total; this interval is unmeasured, or scaled "
             "by time if the total is that of the reference"},
       subject(target));

@@ -114,6 +114,11 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
   counting.publishes_cgroups = config.cgroups.series != config::CgroupSeries::kNone;
   counting.cgroups_nest = config.cgroups.nesting == config::Nesting::kAll;
   counting.left_out_cpus = machine.left_out_cpus.everywhere;
+  for (collect::ScopePlan* scope : {&counting.cpu, &counting.cgroup}) {
+    for (collect::GroupPlan& group : scope->groups) {
+      group.refuses_impossible = config.truth_check && group.shares_pmu;
+    }
+  }
   return counting;
 }
 

@@ -35,6 +35,7 @@ bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
   }
   other.id = one.id;
   other.duty_cycle = one.duty_cycle;
+  other.refuses_impossible = one.refuses_impossible;
   other.auxiliary.always_on = places.always_on;
   if (places.reference_always) {
     other.auxiliary.reference_always->group = places.reference_always->group;

@@ -55,6 +55,7 @@ struct GroupPlan {
   std::size_t auxiliary_events = 0;  ///< the last of its events only serve to estimate others
   bool is_published = true;          ///< false: it only serves to estimate other groups
   bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
+  bool refuses_impossible = false;   ///< an interval with impossible counts is unmeasured
   bool needs_its_leader = false;     ///< some of its events count only behind its first event
                                      ///< (events/required_leader.h)
   std::chrono::nanoseconds mux_interval =
@@ -138,11 +139,11 @@ struct CountingPlan {
 bool has_probe_in_file(const GroupPlan& group);
 
 /// Gives each group of `plan` an id: that of the same group in `before`, or a new one. Groups are
-/// the same if all but their duty cycle is, such as name, events, mode, PMU and CPUs, and if the
-/// groups that they are estimated by are. Never one with a probe in a program's file
-/// (has_probe_in_file()). A published event goes on as a whole or not at all: if one of its groups
-/// is new, is gone, or counts in another scale, all of its groups are new, as the sum of old and
-/// new counts would fall.
+/// the same if all but their duty cycle (and what they refuse) is, such as name, events, mode, PMU
+/// and CPUs, and if the groups that they are estimated by are. Never one with a probe in a
+/// program's file (has_probe_in_file()). A published event goes on as a whole or not at all: if one
+/// of its groups is new, is gone, or counts in another scale, all of its groups are new, as the sum
+/// of old and new counts would fall.
 void continue_plan(const CountingPlan& before, CountingPlan& plan);
 
 /// The place of the group with this id; nothing: the scope does not have it.

@@ -226,6 +226,24 @@ TEST_F(PollCycleTest, ASeriesThatTakesTheSlotOfOneThatHasEndedStartsAtZero) {
   EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
 }
 
+TEST_F(PollCycleTest, AnIntervalOfMoreThanACpuCanCountIsUnmeasured) {
+  constexpr std::uint64_t kJump = std::uint64_t{1} << 48;
+  plan_->cpu.groups[0].shares_pmu = plan_->cpu.groups[0].refuses_impossible = true;
+  test::CountedCycle cycle{source(0), plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(1s, 1s, {5000, 4000}));
+  (void)run(cycle, targets({}));
+
+  kernel_.answer("cpu0 cycles", counts(2s, 2s, {6000 + kJump, 4500}));
+  const PollReport report = run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles", counts(3s, 3s, {7000 + kJump, 5500}));
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(report.errors.at("core").anomalies, 1U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[0].value, 6000U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 5000U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals().times().unmeasured, 1s);
+}
+
 TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
   const auto a = make_cgroup("/a");
   test::CountedCycle cycle{source(0), plan_, 0};

@@ -61,10 +61,17 @@ TEST_F(LyingEventsTest, AreNotCountedLikeThoseThatTheKernelRefuses) {
             "it counted 0 where at least 400000 happened (stuck) in the calling thread on CPU 0");
 }
 
-TEST_F(LyingEventsTest, AreCountedIfTheyAreNotChecked) {
-  EXPECT_THAT(test::groups_of(plan(kGroups + "truth_check: off\n").counting.cpu),
+TEST_F(LyingEventsTest, AreCountedIfTheyAreNotCheckedAtTheStartNorAtPolls) {
+  const Plan planned = plan(kGroups + "truth_check: off\n");
+
+  EXPECT_THAT(test::groups_of(planned.counting.cpu),
               ElementsAre("core: cycles, instructions, cache-misses",
                           "mixed: instructions:u, page-faults"));
+  EXPECT_FALSE(planned.counting.cpu.groups.back().refuses_impossible);
+}
+
+TEST_F(LyingEventsTest, LeaveOthersThatMustBePossibleAtEachPoll) {
+  EXPECT_TRUE(plan(kGroups).counting.cgroup.groups.back().refuses_impossible);
 }
 
 TEST_F(LyingEventsTest, StayAwayAsLongAsNothingElseIsKnownOfThem) {
