@@ -1139,10 +1139,18 @@ class DefaultConfigurationChecks(AnyRun):
 
     MARKS = "start", "away", "back", "again"
 
+    def found_lying(self):
+        """QEMU counts the instructions of all CPUs on each, which the truth check may find."""
+        return self.record.scrapes["start"].has("perf_event_exporter_event_refusal_info",
+                                                event="instructions", scope="cpu", errno="",
+                                                remedy="no", lie="counts_other_cpus")
+
     def test_counts_go_on_however_a_cpu_goes_and_comes_back(self):
         self.assert_nothing_fell(*self.MARKS)
         for before, after in zip(self.MARKS, self.MARKS[1:]):
             for event in ("cycles", "instructions", "context_switches"):
+                if event == "instructions" and self.found_lying():
+                    continue
                 self.assertGreater(self.grown(f"perf_cpu_{event}_total", before, after, cpu="0"), 0,
                                    f"{event} until '{after}'")
 
