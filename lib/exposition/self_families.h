@@ -56,7 +56,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_group_problems_total", FamilyType::kCounter,
      "`group`; `problem`: anomaly, mistimed, pinned_off_pmu, read_error, standstill",
      "Readings of a group that had a problem.",
-     "A series appears with its first problem. anomaly: a kernel total decreased. If it was the "
+     "A series appears with its first problem. anomaly: a kernel total decreased, or rose "
+     "impossibly. If it was the "
      "group's, the increment since the previous reading is not counted; if it was the reference's, "
      "counts are scaled by time. mistimed: the kernel accounted the running time wrongly, and that "
      "of the group's own clock was used. pinned_off_pmu: a pinned group was not on the PMU, and "
