@@ -74,12 +74,16 @@ Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
 
 std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& path) {
   std::error_code failed;
-  const std::string point = std::filesystem::canonical(path, failed).string();
+  const std::string file = std::filesystem::canonical(path, failed).string() + "/";
   const Result<std::vector<Mount>> mounts = read_mounts(roots);
   if (failed || !mounts) return {};
-  const auto last = std::find_if(mounts->rbegin(), mounts->rend(),
-                                 [&point](const Mount& mount) { return mount.point == point; });
-  return last == mounts->rend() ? std::nullopt : std::optional(*last);
+  std::optional<Mount> found;
+  for (const Mount& mount : *mounts) {
+    const bool has_file = mount.point != "/" && file.starts_with(mount.point + "/");
+    const bool is_inner = !found || mount.point.size() >= found->point.size();
+    if (has_file && is_inner) found = mount;
+  }
+  return found;
 }
 
 }  // namespace pex::host

@@ -29,8 +29,8 @@ std::vector<Mount> parse_mounts(std::string_view text);
 /// In mount order: a later mount on the same point hides the earlier one.
 Result<std::vector<Mount>> read_mounts(const HostRoots& roots);
 
-/// What a file is called where it is mounted from, if it is a mount by itself: a later mount of
-/// another file has another id, and a rename there another root.
+/// The mount that has a file, which may be a mount of that file alone; none for the mount of the
+/// root. A later mount there has another id, and a rename where it is mounted from another root.
 std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& path);
 
 }  // namespace pex::host

@@ -375,6 +375,33 @@ class ReplacedFileTest(unittest.TestCase):
                 daemon.logged("level=error", "deleted where it is mounted from", logged)
                 daemon.logged("level=error", "configuration not reloaded")
 
+    OF_DIRECTORIES = {
+        "mv host old && mkdir host": "/old' there",
+        "mv above old && mkdir -p above/host": "/old/host' there",
+    }
+
+    def test_a_file_of_which_the_directory_is_replaced_behind_its_mount_is_not_reloaded(self):
+        harness.require_mounts()
+        for done, logged in self.OF_DIRECTORIES.items():
+            folder = self.enterContext(tempfile.TemporaryDirectory(dir=self.folder))
+            host = f"{folder}/above/host" if "above" in done else f"{folder}/host"
+            for directory in (host, f"{folder}/mounted"):
+                os.makedirs(directory)
+            self.write(f"{host}/config.yaml", CONFIG)
+            bind = f'mount --bind {host} {folder}/mounted && exec "$@"'
+            with self.subTest(done=done), harness.Daemon(
+                    CONFIG, config_path=f"{folder}/mounted/config.yaml",
+                    wrapper=(*IN_OWN_MOUNTS, "sh", "-c", bind, "sh")) as daemon:
+                self.write(f"{host}/new", CONFIG)
+                os.replace(f"{host}/new", f"{host}/config.yaml")
+                daemon.send(signal.SIGHUP)
+                daemon.logged("configuration reloaded")
+                subprocess.run(done, shell=True, cwd=folder, check=True)
+                self.write(f"{host}/config.yaml", CONFIG)
+                daemon.send(signal.SIGHUP)
+                daemon.logged("level=error", "its directory was replaced", logged)
+                daemon.logged("level=error", "configuration not reloaded")
+
 
 class ParentTest(unittest.TestCase):
     def first_of_namespace(self, *before):

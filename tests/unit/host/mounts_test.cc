@@ -113,5 +113,21 @@ TEST(ReadMountsTest, NamesTheOptionToSetWhenThereIsNoTable) {
   EXPECT_THAT(mounts.error().remedy.text(), HasSubstr("HostRoots"));
 }
 
+TEST(MountOfFileTest, IsTheInnermostThatHasTheFileAndOfThoseTheLast) {
+  test::TempTree tree{{"conf/a.yaml"}, {"conf.d/a.yaml"}};
+  const std::string line = " - ext4 /dev/root rw\n";
+  tree.write("proc/self/mountinfo", "1 0 8:1 / / rw" + line +                                 //
+                                        "2 1 8:1 /old " + tree.path("conf") + " rw" + line +  //
+                                        "3 1 8:1 /new " + tree.path("conf") + " rw" + line +  //
+                                        "4 1 8:1 / " + tree.root() + " rw" + line);
+  const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
+
+  EXPECT_EQ(mount_of_file(roots, tree.path("conf/a.yaml"))->id, "3");
+  EXPECT_EQ(mount_of_file(roots, tree.path("conf/a.yaml"))->root, "/new");
+  EXPECT_EQ(mount_of_file(roots, tree.path("conf.d/a.yaml"))->id, "4");
+  EXPECT_FALSE(mount_of_file(roots, "/proc")) << "only the mount of the root has it";
+  EXPECT_FALSE(mount_of_file(roots, tree.path("conf/none.yaml")));
+}
+
 }  // namespace
 }  // namespace pex::host
