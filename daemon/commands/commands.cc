@@ -46,7 +46,8 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   // Process 1 inherits the children of others. Where it ignores their end, none stays (wait(2)).
   if (::getpid() == 1) ::signal(SIGCHLD, SIG_IGN);
-  boost::asio::io_context loop{1};
+  auto own_loop = std::make_unique<boost::asio::io_context>(1);
+  boost::asio::io_context& loop = *own_loop;
   Result<std::unique_ptr<App>> app = make_app(loop, options, kernel, log);
   if (!app) return failed(log, {app.error()});
   (*app)->follow_signals();
@@ -58,6 +59,10 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   }
   (*app)->run_on_schedule();
   loop.run();
+  if (!(*app)->has_ended()) {  // its thread uses both
+    (void)app->release();
+    (void)own_loop.release();
+  }
   return kOk;
 }
 

@@ -48,6 +48,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       config_watch_(loop, log, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
       truth_watch_(loop, [this] { check_truth(); }),
+      reload_hangs_(loop),
       reloader_(loop, reload_steps()) {
   register_metrics();
 }
@@ -185,8 +186,21 @@ void App::reload_file(ConfigWatch::Reason why) {
   reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
 }
 
+void App::warn_if_reload_hangs() {
+  reload_hangs_.expires_after(kReloadHangs);
+  reload_hangs_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    log_.warn(Error{0,
+                    "wait for the end of a reload, which has taken " +
+                        format_duration(kReloadHangs) +
+                        ": a file system may not answer, such as that of a uprobe's program",
+                    "look whether the mounts of the files in the configuration answer: stat -f"});
+  });
+}
+
 /// To plan the same configuration again is no reload for the service manager.
 void App::begin_reload(Reloader::Configuration configuration, std::function<void()> go) {
+  warn_if_reload_hangs();
   if (configuration == Reloader::Configuration::kInForce) return go();
   service_manager_.reloading();
   config_watch_.before_reading(std::move(go));
@@ -194,6 +208,7 @@ void App::begin_reload(Reloader::Configuration configuration, std::function<void
 
 /// The last snapshot is served until the counters of a valid configuration have been read.
 void App::end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome) {
+  reload_hangs_.cancel();
   if (!outcome) return reject(configuration, outcome.error());
   if (configuration == Reloader::Configuration::kFile) {
     const GroupChanges& groups = session_.current().groups;
@@ -378,6 +393,7 @@ Status App::status() {
 
 void App::stop() {
   reloader_.stop();
+  reload_hangs_.cancel();
   service_manager_.stopping();
   poller_.stop();
   cgroup_watcher_.stop();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -68,6 +69,8 @@ class App {
 
   /// Lets the loop run out of work.
   void stop();
+  /// Whether it can be destroyed, as no reload hangs. Once the loop has ended.
+  bool has_ended() { return reloader_.ends_by(Reloader::Clock::now() + kHangsAtEnd); }
 
   /// The scrape of now, rendered by the caller.
   std::string scrape(exposition::Format format = exposition::Format::kText);
@@ -78,6 +81,9 @@ class App {
   std::chrono::nanoseconds interval() const { return session_.current().interval(); }
 
  private:
+  static constexpr std::chrono::seconds kHangsAtEnd{5};
+  static constexpr std::chrono::seconds kReloadHangs{10};
+
   void register_metrics();
   void watch_cgroups();
   bool is_as_configured(const collect::Snapshot& snapshot) const;
@@ -87,6 +93,7 @@ class App {
   void reload_file(ConfigWatch::Reason why);
   void find_hierarchy();
   void check_truth();
+  void warn_if_reload_hangs();
   void begin_reload(Reloader::Configuration configuration, std::function<void()> go);
   void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
   void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
@@ -124,6 +131,7 @@ class App {
   HierarchyWatch hierarchy_watch_;
   ConfigWatch config_watch_;
   TruthWatch truth_watch_;
+  boost::asio::steady_timer reload_hangs_;
   Reloader reloader_;            ///< last, as its thread reads the session
   bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls
   bool is_ready_due_ = true;     ///< the first poll of the configuration in force has not ended

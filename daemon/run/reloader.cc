@@ -49,15 +49,19 @@ void Reloader::begin(Clock::time_point now, Configuration configuration) {
   }
   steps_.begin(configuration, [this, configuration] {
     if (is_stopped_) return;
+    is_planning_ = true;
     asio::post(thread_, [this, configuration] {
       asio::post(loop_, [this, planned = steps_.plan(configuration)]() mutable {
         use(std::move(planned));
       });
+      ended_.post();
     });
   });
 }
 
 void Reloader::use(Result<CountingSession, std::vector<Error>> planned) {
+  ended_.wait();
+  is_planning_ = false;
   if (is_stopped_) return;
   if (!planned) return end(planned.error());
   std::unique_ptr<collect::Collector> old = steps_.release(*planned);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/semaphore.h"
 #include "daemon/run/counting_session.h"
 
 namespace pex::daemon {
@@ -48,6 +49,9 @@ class Reloader {
   Reloader(boost::asio::io_context& loop, Steps steps);
   /// Waits for the job of its thread.
   ~Reloader();
+  /// Whether that has ended by `deadline`; else it hangs, and nothing that it uses may be
+  /// destroyed. Once the loop has ended.
+  bool ends_by(Clock::time_point deadline) { return !is_planning_ || ended_.wait_until(deadline); }
 
   /// Called on the loop, as `answer` is.
   void request(Answer answer, Clock::time_point now);
@@ -81,6 +85,8 @@ class Reloader {
   Configuration configuration_ = Configuration::kFile;  ///< of the last one
   bool is_next_for_clients_ = true;
   bool is_running_ = false;
+  bool is_planning_ = false;
+  Semaphore ended_;  ///< of the planning
   bool is_stopped_ = false;
   boost::asio::thread_pool thread_{1};
 };

@@ -17,6 +17,7 @@ import tempfile
 import time
 import unittest
 
+import events_test
 import harness
 import web
 
@@ -121,6 +122,8 @@ class StoppedFileSystemTest(unittest.TestCase):
         self.write("config.yaml", CONFIG)
         self.write("web.yaml", "rate_limit: {}\n")
         self.write("names.yaml", "{}\n")
+        events_test.require_pmu("uprobe")
+        shutil.copy(events_test.probed_binary(), f"{self.files}/program")
         system = self.mounted()
 
         def web_config(name, **keys):
@@ -141,6 +144,9 @@ class StoppedFileSystemTest(unittest.TestCase):
                 "include:", f"container_names: ['{names}'], include:")},
             "names of pods": {"config": self.CGROUPS + (
                 f"kubernetes: {{metadata: log_links, log_links: {self.mount}/links}}\n")},
+            "program of a uprobe": {"config": harness.config_of(
+                events=["context-switches", f"'uprobe:{self.mount}/program:pex_probed_call'"],
+                include=["/*"])},
         }
         running = {path: self.daemon(row.pop("config", CONFIG), *row.pop("args", ()), **row)
                    for path, row in rows.items()}
@@ -153,7 +159,10 @@ class StoppedFileSystemTest(unittest.TestCase):
                 daemon.send(signal.SIGHUP)
         for path, (daemon, _) in running.items():
             with self.subTest(path=path):
-                daemon.logged("level=warn", "has not answered for", self.folder)
+                if path == "program of a uprobe":
+                    daemon.logged("level=warn", "wait for the end of a reload")
+                else:
+                    daemon.logged("level=warn", "has not answered for", self.folder)
                 daemon.terminate()
 
     def test_a_web_configuration_is_in_force_once_it_answers_again(self):
