@@ -44,8 +44,9 @@ constexpr Subject kSubjects[] = {
 std::string summary(const Findings& findings, const Options& options) {
   const std::size_t bad = count(findings, State::kBad);
   const std::string verdict =
-      bad == 0 ? "everything in " + name_of_config(options) + " that this machine has is counted"
-               : "not everything in " + name_of_config(options) + " can be counted here";
+      bad == 0
+          ? "everything in " + name_of_config(options) + " that this machine has can be counted"
+          : "not everything in " + name_of_config(options) + " can be counted here";
   return number(count(findings, State::kGood)) + " ok, " +
          number(count(findings, State::kUnknown)) + " unknown, " +
          number_of(count(findings, State::kNote), "note") + ", " + number(bad) + " bad: " + verdict;

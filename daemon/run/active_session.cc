@@ -178,8 +178,10 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
-  if (!machine_) {
-    machine_ = plan::describe_machine(options_.roots);
+  const bool is_reload = machine_.has_value();
+  const bool counted_all = is_reload && current_.plan.counted == Counted::kAll;
+  if (!is_reload) machine_ = plan::describe_machine(options_.roots);
+  if (next.plan.counted == Counted::kAll && !counted_all) {
     free_counters_ =
         plan::count_free_counters(kernel_, options_.roots, next.plan.counting.left_out_cpus);
     for (const std::string& warning : pmu_warnings()) log_.warn(warning);

@@ -74,9 +74,8 @@ class ActiveSession final : public prometheus::Collectable {
   const std::optional<host::Mount> mounted_;  ///< of the file, as of the start
   ConfigurationLoad load_;
   CountingSession current_;
-  // As of the start: nothing was open then.
-  std::optional<plan::MachineDescription> machine_;
-  std::map<std::string, plan::FreeCounters> free_counters_;  ///< by PMU
+  std::optional<plan::MachineDescription> machine_;          ///< as of the start
+  std::map<std::string, plan::FreeCounters> free_counters_;  ///< by PMU; before any was in use
 };
 
 }  // namespace pex::daemon

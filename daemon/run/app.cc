@@ -33,8 +33,8 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       self_metrics_(kVersion, kRevision),
       poll_log_(log),
       poller_(loop, [this](const collect::PollReport& report) { on_poll(report); }),
-      counting_(poller_.metrics()),
-      pause_(loop, [this](bool paused) { pause_counting(paused); }),
+      counting_(poller_.metrics(), [this] { return reductions(); }),
+      pause_(loop, [this] { follow_pause(); }),
       watchdog_(loop, service_manager_,
                 {.collector = [this] { return session_.collector(); },
                  .is_starting = [this] { return is_starting(); }}),
@@ -157,7 +157,7 @@ std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
 void App::adopt(CountingSession next) {
   session_.adopt(std::move(next));
   const CountingSession& current = session_.current();
-  session_.collector()->set_paused(pause_.is_running());
+  session_.collector()->set_counted(counted());
   poller_.use(*session_.collector(), current.interval());
   web_server_.configure(current.config);
   if (is_on_schedule_) watch_cgroups();
@@ -259,11 +259,19 @@ Reloader::Steps App::reload_steps() {
                         const Reloader::Outcome& outcome) { end_reload(configuration, outcome); }};
 }
 
+Counted App::counted() const { return std::max(session_.current().plan.counted, pause_.counted()); }
+
+std::vector<Reduction> App::reductions() const {
+  std::vector<Reduction> all;
+  if (!session_.current().config.enabled) all.push_back({Counted::kNothing, "configuration"});
+  if (pause_.is_running()) all.push_back({pause_.counted(), "pause"});
+  return all;
+}
+
 /// The next poll does it; after a reload, that of the new collector.
-void App::pause_counting(bool paused) {
-  if (session_.collector() != nullptr) session_.collector()->set_paused(paused);
-  log_.info(paused ? "groups of hardware events are paused"
-                   : "groups of hardware events are counted again");
+void App::follow_pause() {
+  if (session_.collector() != nullptr) session_.collector()->set_counted(counted());
+  log_.info(pause_.is_running() ? pause_.what() : "the pause has ended");
   poller_.poll_after_change();
 }
 
@@ -274,8 +282,11 @@ void App::by_signal(const std::function<void()>& act) {
                   "start the exporter with --web.enable-lifecycle"});
 }
 
-void App::log_pause(const char* by, std::chrono::nanoseconds length) {
-  log_.info("pause requested", {{"by", by}, {"for", format_duration(length)}});
+void App::log_pause(const char* by, const PauseRequest& request) {
+  log_.info("pause requested",
+            {{"by", by},
+             {"scope", request.counted == Counted::kNothing ? "all" : "hardware"},
+             {"for", request.length ? format_duration(*request.length) : "no limit"}});
 }
 
 void App::request_resume(const char* by) {
@@ -300,8 +311,8 @@ Signals::Handlers App::signal_handlers() {
           .pause =
               [this] {
                 by_signal([this] {
-                  log_pause("SIGUSR1", Pause::kDefault);
-                  pause_.begin(Pause::kDefault);
+                  log_pause("SIGUSR1", {});
+                  pause_.begin({});
                 });
               },
           .resume = [this] { by_signal([this] { request_resume("SIGUSR2"); }); }};
@@ -321,19 +332,21 @@ WebServer::Source App::web_source() {
               .is_healthy = [this] { return watchdog_.is_healthy(); },
               .why_not_ready =
                   [this] {
-                    return why_not_ready(poller_.snapshot().get(), options_.ready_needs_events);
+                    return why_not_ready(
+                        poller_.snapshot().get(),
+                        options_.ready_needs_events && counted() != Counted::kNothing);
                   },
               .reload =
                   [this](Reloader::Answer answer) {
                     return reloader_.request_for_client(std::move(answer), Reloader::Clock::now());
                   },
               .between_reloads = Reloader::kBetweenClients,
-              .pause_lengths = {Pause::kDefault, Pause::kMin, Pause::kMax},
               .pause =
-                  [this](std::chrono::nanoseconds length, std::function<void()> done) {
-                    if (!pause_.begin_for_client(length)) return false;
-                    log_pause("client", length);
-                    poller_.poll_after_change(std::move(done));
+                  [this](const PauseRequest& request, std::function<void(std::string)> done) {
+                    const std::optional<std::string> answer = pause_.begin_for_client(request);
+                    if (!answer) return false;
+                    log_pause("client", request);
+                    poller_.poll_after_change([done = std::move(done), answer] { done(*answer); });
                     return true;
                   },
               .resume =
@@ -369,10 +382,7 @@ Status App::status() {
   std::vector<std::string> warnings = session_.current().warnings;
   for (std::string& warning : session_.pmu_warnings()) warnings.push_back(std::move(warning));
   for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
-  if (const std::optional<std::chrono::seconds> left = pause_.left()) {
-    warnings.push_back("groups of hardware events are paused for another " +
-                       format_duration(*left) + ": POST /-/resume ends the pause");
-  }
+  if (pause_.is_running()) warnings.push_back(pause_.text());
   return make_status({.version = kVersion,
                       .now = BootClock::now(),
                       .started = started_,

@@ -98,9 +98,11 @@ class App {
   void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
   void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
   bool is_starting() const;
-  void pause_counting(bool paused);
+  Counted counted() const;
+  std::vector<Reduction> reductions() const;
+  void follow_pause();
   void by_signal(const std::function<void()>& act);
-  void log_pause(const char* by, std::chrono::nanoseconds length);
+  void log_pause(const char* by, const PauseRequest& request);
   void request_resume(const char* by);
   Signals::Handlers signal_handlers();
   Reloader::Steps reload_steps();

@@ -1,6 +1,8 @@
 #include "daemon/run/readiness.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
 
 #include "exposition/self_families.h"
 
@@ -42,8 +44,21 @@ std::string_view why_not_ready(const collect::Snapshot* snapshot, bool needs_eve
 std::vector<prometheus::MetricFamily> Counting::Collect() const {
   const collect::Snapshot* const snapshot = polls_.snapshot().get();
   if (snapshot == nullptr) return {};
-  return {exposition::collected(exposition::self_family("perf_event_exporter_counting"),
-                                why_not_ready(snapshot, true).empty() ? 1 : 0)};
+  const std::vector<Reduction> reductions = reductions_();
+  const bool counts = why_not_ready(snapshot, true).empty() &&
+                      std::ranges::none_of(reductions, [](const Reduction& each) {
+                        return each.to == Counted::kNothing;
+                      });
+  std::vector<prometheus::MetricFamily> families = {exposition::collected(
+      exposition::self_family("perf_event_exporter_counting"), counts ? 1 : 0)};
+  if (reductions.empty()) return families;
+  families.push_back(
+      exposition::collected(exposition::self_family("perf_event_exporter_reduced_info")));
+  for (const auto& [to, reason] : reductions) {
+    exposition::add_sample(families.back(),
+                           {{"counted", name_of(to)}, {"reason", std::string(reason)}}, 1);
+  }
+  return families;
 }
 
 }  // namespace pex::daemon

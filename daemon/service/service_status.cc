@@ -14,6 +14,7 @@ std::string describe_counting(const collect::Snapshot& snapshot) {
   const auto number = [](std::size_t n, const char* what) {
     return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
   };
+  if (snapshot.targets->cpus->online.empty()) return "counting nothing now";
   return "counting " + number(snapshot.plan->cpu.columns.size(), "event") + " on each of " +
          number(snapshot.targets->cpus->online.size(), "CPU") + " and " +
          number(snapshot.plan->cgroup.columns.size(), "event") + " in each of " +

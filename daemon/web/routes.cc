@@ -80,32 +80,47 @@ http::Route reload(const RouteHandlers& handlers) {
   return route;
 }
 
-using PauseLengths = RouteHandlers::PauseLengths;
+/// The scope of a pause, which is that of hardware events unless it is said.
+Result<Counted> pause_scope(std::string_view query) {
+  const std::vector<std::string> texts = http::query_values(query, "scope");
+  if (texts.empty() || (texts.size() == 1 && texts.front() == "hardware")) {
+    return Counted::kSoftware;
+  }
+  if (texts.size() == 1 && texts.front() == "all") return Counted::kNothing;
+  return Error{0, "'scope' is neither hardware nor all", "write ?scope=all, or leave it out"};
+}
 
-Result<std::chrono::nanoseconds> pause_length(std::string_view query, const PauseLengths& lengths) {
+Result<PauseRequest> pause_request(std::string_view query) {
+  const Result<Counted> scope = pause_scope(query);
+  if (!scope) return scope.error();
+  const bool is_of_all = *scope == Counted::kNothing;
+  PauseRequest request{.counted = *scope};
   const std::vector<std::string> texts = http::query_values(query, "for");
-  if (texts.empty()) return lengths.usual;
-  const std::optional<std::chrono::nanoseconds> length = parse_duration(texts.front());
-  const bool fits = length && *length >= lengths.shortest && *length <= lengths.longest;
-  if (fits && texts.size() == 1) return *length;
+  if (texts.empty()) {
+    if (is_of_all) request.length.reset();
+    return request;
+  }
+  const auto longest = is_of_all ? PauseRequest::kMaxOfAll : PauseRequest::kMax;
+  request.length = parse_duration(texts.front());
+  const bool fits =
+      request.length && *request.length >= PauseRequest::kMin && *request.length <= longest;
+  if (fits && texts.size() == 1) return request;
   return Error{0,
-               "'for' is no duration from " + format_duration(lengths.shortest) + " to " +
-                   format_duration(lengths.longest),
-               "write for example ?for=" + format_duration(lengths.usual)};
+               "'for' is no duration from " + format_duration(PauseRequest::kMin) + " to " +
+                   format_duration(longest),
+               "write for example ?for=" + format_duration(PauseRequest::kUsual)};
 }
 
 http::Route pause(const RouteHandlers& handlers) {
   http::Route route{
-      "/-/pause",
-      [pause = handlers.pause, lengths = handlers.pause_lengths, apart = handlers.between_reloads](
-          const http::Request& request, const http::Respond& respond) {
-        const Result<std::chrono::nanoseconds> length = pause_length(request.query, lengths);
-        if (!length) {
-          return respond(plain_text(400, "400 Bad Request: " + worded(length.error()) + "\n"));
+      "/-/pause", [pause = handlers.pause, apart = handlers.between_reloads](
+                      const http::Request& request, const http::Respond& respond) {
+        const Result<PauseRequest> asked = pause_request(request.query);
+        if (!asked) {
+          return respond(plain_text(400, "400 Bad Request: " + worded(asked.error()) + "\n"));
         }
-        const bool is_taken = pause(*length, [respond, length = *length] {
-          respond(plain_text(
-              200, "groups of hardware events are paused for " + format_duration(length) + "\n"));
+        const bool is_taken = pause(*asked, [respond](const std::string& answer) {
+          respond(plain_text(200, answer + "\n"));
         });
         if (!is_taken) respond(too_soon("a pause", apart));
       }};
@@ -114,12 +129,11 @@ http::Route pause(const RouteHandlers& handlers) {
 }
 
 http::Route resume(const RouteHandlers& handlers) {
-  http::Route route{"/-/resume",
-                    [resume = handlers.resume](const http::Request&, http::Respond respond) {
-                      resume([respond = std::move(respond)] {
-                        respond(plain_text(200, "groups of hardware events are counted\n"));
-                      });
-                    }};
+  http::Route route{
+      "/-/resume", [resume = handlers.resume](const http::Request&, http::Respond respond) {
+        resume(
+            [respond = std::move(respond)] { respond(plain_text(200, "no pause is running\n")); });
+      }};
   route.is_post = true;
   return route;
 }

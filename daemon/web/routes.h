@@ -2,15 +2,27 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/result.h"
 #include "daemon/status/status.h"
 #include "http/server.h"
 
 namespace pex::daemon {
+
+struct PauseRequest {
+  static constexpr std::chrono::minutes kUsual{5};
+  static constexpr std::chrono::seconds kMin{1};
+  static constexpr std::chrono::hours kMax{1};
+  static constexpr std::chrono::hours kMaxOfAll{168};
+
+  Counted counted = Counted::kSoftware;                     ///< meanwhile
+  std::optional<std::chrono::nanoseconds> length = kUsual;  ///< nothing: it has no end
+};
 
 /// The handlers of the paths. Called on the loop's thread.
 struct RouteHandlers {
@@ -24,14 +36,9 @@ struct RouteHandlers {
   /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
   std::chrono::seconds between_reloads{1};  ///< of clients; and between pauses
-  struct PauseLengths {
-    std::chrono::nanoseconds usual{};
-    std::chrono::nanoseconds shortest{};
-    std::chrono::nanoseconds longest{};
-  } pause_lengths;
-  /// Begins a pause of this length, and ends it. `done` is called when the counters are stopped, or
-  /// started. False: the last one was too recent.
-  std::function<bool(std::chrono::nanoseconds length, std::function<void()> done)> pause;
+  /// Begins a pause, and ends it. `done` is called when the counters are stopped, or started, and
+  /// gets the answer. False: the last one was too recent.
+  std::function<bool(const PauseRequest&, std::function<void(std::string)> done)> pause;
   std::function<void(std::function<void()> done)> resume;
 };
 

@@ -196,6 +196,10 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
      {"Name of this configuration, as the label of `perf_event_exporter_config_info`.",
       [] { return fmt::format("text of at most {} bytes", kMaxRevision); },
       [] { return yaml::written("\"\""); }}},
+    yaml::flag_key<&Config::enabled>(
+        "enabled",
+        "Whether events are counted: with `false`, no perf event is opened. The exporter then "
+        "serves its own metrics and the status page, and is ready."),
     yaml::map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
     {"cpus",
      [](const yaml::Value& value, Config& config) { read_cpus(value, config.cpus); },

@@ -178,6 +178,7 @@ void Collector::find_targets(Round round) {
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   tracker_.learn_names(std::exchange(feedback_.named, {}),
                        std::exchange(feedback_.lacks_names, false));
+  tracker_.leave_out_all_cpus(counted_ == Counted::kNothing);
   targets_ = tracker_.update(started_, report_, round, all_took_part_);
   ledger_->follow(targets_);
   for (const auto& [slot, time] : tracker_.take_passed_over()) {
@@ -221,8 +222,10 @@ std::vector<PollCycle*> Collector::do_parts(Round round) {
   }
   shared_->latch.start(++round_, free.size());
   for (Worker* worker : free) {
-    worker->begin(round_, {plan_, targets_, models_, round == Round::kReconciliation, is_paused_},
-                  started_);
+    worker->begin(
+        round_,
+        {plan_, targets_, models_, round == Round::kReconciliation, counted_ == Counted::kSoftware},
+        started_);
   }
   for (Worker* worker : free) {
     if (worker->has_thread()) continue;

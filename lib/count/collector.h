@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/result.h"
 #include "count/counter_sources.h"
 #include "count/snapshot.h"
@@ -93,9 +94,10 @@ class Collector {
   /// has too stay (continue_plan()), and so do the cgroups that are still selected.
   void change(TargetTracker::Changes changes);
 
-  /// From the next poll on, groups that share the PMU leave it to other programs, or take it again.
-  /// Totals stay, and their time meanwhile is enabled, without the PMU.
-  void set_paused(bool paused) { is_paused_ = paused; }
+  /// From the next poll on. With kSoftware, groups that share the PMU leave it to other programs:
+  /// their time meanwhile is enabled, without the PMU. With kNothing, every event is closed, and
+  /// the time counts nowhere. Totals stay.
+  void set_counted(Counted counted) { counted_ = counted; }
 
   /// Changes Timeouts::late.
   void set_late_after(std::chrono::nanoseconds time) { late_after_ = time; }
@@ -139,7 +141,7 @@ class Collector {
   std::atomic<bool> is_polling_ = false;
   std::atomic<bool> is_reconciling_ = false;
   std::atomic<bool> is_stopping_ = false;
-  std::atomic<bool> is_paused_ = false;
+  std::atomic<Counted> counted_ = Counted::kAll;
   std::atomic<int> descriptor_;  ///< of tracker_
   std::atomic<std::uint64_t> steps_ = 0;
   Done done_;                         ///< set before is_polling_

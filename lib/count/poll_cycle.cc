@@ -128,6 +128,7 @@ PollCycle::Outcome PollCycle::begin(const std::shared_ptr<const TargetSet>& targ
   update_.kernel_mistimes = models.kernel_mistimes;
   opens_again_ = source_->begin_poll(*targets);
   was_online_ = online_;
+  was_left_out_ = targets_ && std::ranges::binary_search(targets_->cpus->left_out, cpu_);
   align_to(targets, outcome.feedback);
   detect_cpu_offline(outcome.report);
   if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
@@ -270,6 +271,7 @@ void PollCycle::clear_increments() {
 void PollCycle::detect_cpu_offline(PollReport& report) {
   if (!online_) source_->forget_cpu();
   offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
+  if (was_left_out_) offline_for_.reset();  // on request: the time counts nowhere
   report.now.open_events += source_->own_events();
 }
 

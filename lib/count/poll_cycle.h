@@ -147,8 +147,9 @@ class PollCycle {
   bool is_paused_ = false;
   bool has_missed_targets_ = false;
   bool online_ = false;
-  bool was_online_ = false;   ///< in the round before
-  bool opens_again_ = false;  ///< the source counts in another way from this round on
+  bool was_online_ = false;    ///< in the round before, as is
+  bool was_left_out_ = false;  ///< by the targets
+  bool opens_again_ = false;   ///< the source counts in another way from this round on
   std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call
 };
 

@@ -22,6 +22,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_counting", FamilyType::kGauge, "",
      "Whether at least one configured event is counted.",
      "Also 1 if only cgroups are to be counted and there are none."},
+    {"perf_event_exporter_reduced_info", FamilyType::kInfo,
+     "`counted`: software, nothing; `reason`: configuration, pause",
+     "Constant 1 while less is counted than the groups of the configuration.",
+     "counted: what is left; software: groups that need no counter of a PMU. reason: the "
+     "configuration has `enabled: false`, or a client or a signal has paused groups."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
      "`event`, `scope`, `errno`, `lie`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",
@@ -49,7 +54,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_cpus", FamilyType::kGauge, "`state`: counted, late, left_out",
      "Online CPUs by state.",
      "late: the CPU did not answer in time, and the last poll was published with its earlier "
-     "totals. left_out: excluded by the configuration."},
+     "totals. left_out: excluded by the configuration, or by a pause of all groups."},
     {"perf_event_exporter_cpu_late_polls_total", FamilyType::kCounter, "`cpu`",
      "Polls that were published with earlier totals of this CPU because it did not answer in time.",
      "Published only for CPUs that were late at least once."},
@@ -164,10 +169,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "Time at which the configuration in force was loaded."},
     {"perf_event_exporter_paused", FamilyType::kGauge, "",
-     "Constant 1 while groups of hardware events are paused.",
-     "Absent otherwise. For the first 60 s their counts are estimated from recent rates (imputed). "
-     "After that, the "
-     "time is unmeasured."},
+     "Constant 1 while groups of hardware events, or all groups, are paused.",
+     "Absent otherwise. For the first 60 s counts of hardware events are estimated from recent "
+     "rates "
+     "(imputed). After that, the time is unmeasured. The time of a pause of all groups is in no "
+     "metric."},
     {"perf_event_exporter_group_duty_cycle_ratio", FamilyType::kGauge, "`group`",
      "Part of the time for which a group counts, as configured (duty_cycle).",
      "Only for groups that do not count all the time."},

@@ -52,7 +52,7 @@ std::vector<Error> left_out(const Plan& plan) {
     if (!error.attempted.empty()) message.append(": ").append(error.attempted);
     errors.push_back(Error{error.code, std::move(message), error.remedy, error.cause});
   }
-  if (nothing && errors.empty()) {
+  if (nothing && errors.empty() && plan.counted == Counted::kAll) {
     errors.push_back(Error{0,
                            what + "each group is left out by its 'when', or all its events are "
                                   "optional and missing",

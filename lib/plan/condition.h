@@ -9,7 +9,8 @@
 
 namespace pex::plan {
 
-/// A configured group that is not counted here, because of its `when` or of unknown keys.
+/// A configured group that is not counted here, because of its `when`, of unknown keys, or of
+/// Machine::counted.
 struct LeftOutGroup {
   std::string name;
   std::string reason;  ///< "when.kernel: it needs Linux 5.13, and this machine has 5.10.0-28-amd64"

@@ -424,6 +424,16 @@ struct ResolvedGroups {
   std::vector<yaml::Diagnostic> errors;
 };
 
+bool may_be_counted(const ResolvedGroup& group, const Machine& machine) {
+  const auto needs_no_pmu = [&](const Candidate& event) {
+    return !event.spec ||
+           machine.pmus().always_counts(event.spec->instances.front().attributes.type);
+  };
+  return machine.counted == Counted::kAll ||
+         (machine.counted == Counted::kSoftware &&
+          std::all_of(group.candidates.begin(), group.candidates.end(), needs_no_pmu));
+}
+
 /// Also checks groups that are left out, each alone: they may publish the same series as others,
 /// which have other conditions.
 ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
@@ -433,7 +443,12 @@ ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
   for (const config::Group& group : config.groups) {
     std::optional<std::string> reason = unmet(group.when, machine);
     if (!reason) {
-      all.groups.push_back(selector.resolve(group));
+      ResolvedGroup resolved = selector.resolve(group);
+      if (!may_be_counted(resolved, machine)) {
+        all.left_out.push_back({group.name, "counting is reduced"});
+        continue;
+      }
+      all.groups.push_back(std::move(resolved));
       continue;
     }
     EventSelector alone{machine};

@@ -77,6 +77,7 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   const auto left_out = select_cpus(config, roots, *online, is_counted);
   if (!left_out) diagnostics.add_all(left_out.error());
   Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
+  if (!config.enabled) machine.counted = Counted::kNothing;
   machine.max_open_events =
       collect::Budget::open_events_for(host::total_memory(roots), host::memory_limit(roots));
   if (diagnostics.has_errors()) {

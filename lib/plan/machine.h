@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "events/event_resolver.h"
 #include "host/boot_id.h"
 #include "host/machine_info.h"
@@ -20,8 +21,9 @@ namespace pex::plan {
 struct Machine {
   const events::EventResolver& resolver;
   perf::PerfKernel& kernel;
-  std::vector<int> online_cpus;    ///< rising, at least one that is not left out
-  LeftOutCpus left_out_cpus = {};  ///< nothing is counted or tried on them
+  std::vector<int> online_cpus;     ///< rising, at least one that is not left out
+  LeftOutCpus left_out_cpus = {};   ///< nothing is counted or tried on them
+  Counted counted = Counted::kAll;  ///< other groups are left out, and not tried
   ProbeCpus probe_cpus = {resolver, without(online_cpus, left_out_cpus.everywhere),
                           left_out_cpus.everywhere};
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,

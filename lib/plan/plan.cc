@@ -224,6 +224,10 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   for (Error& warning : waiting_pmus(plan.counting, machine)) {
     fitted.warnings.push_back(std::move(warning));
   }
+  if (!config.enabled) {
+    fitted.warnings.push_back(
+        {0, "counting is disabled by the configuration (enabled: false)", {}});
+  }
   if (auto unused = unused_patterns(config)) fitted.warnings.push_back(std::move(*unused));
   if (publishes_no_cgroups(config.cgroups, plan.counting)) {
     fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
@@ -233,6 +237,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   continue_plan(in_force == nullptr ? collect::CountingPlan{} : in_force->counting, plan.counting);
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config, machine);
+  plan.counted = machine.counted;
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);
   plan.left_out_groups = std::move(selected.left_out_groups);
   plan.fits = std::move(fitted.fits);

@@ -26,6 +26,7 @@ struct Plan {
   std::vector<EventAvailability> events;  ///< all configured ones, in order, without those of
   std::vector<LeftOutGroup> left_out_groups;
   Checked checked;                      ///< with `truth_check`, against known work
+  Counted counted = Counted::kAll;      ///< as Machine
   std::vector<GroupFit> fits;           ///< for a plan that replaces this one
   Reference reference;                  ///< for scaling multiplexed groups
   std::optional<bool> knows_cpu_clock;  ///< as Machine, for a plan that replaces this one

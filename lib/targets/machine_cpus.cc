@@ -62,6 +62,10 @@ CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pm
 
 void CpuTracker::follow(std::vector<std::string> pmus) { pmus_ = std::move(pmus); }
 
+void CpuTracker::leave_out_all(bool all) {
+  if (std::exchange(leaves_out_all_, all) != all) listed_.reset();
+}
+
 /// The CPUs of a PMU are read each time: if the CPU that reads an uncore PMU goes offline, the
 /// kernel names another, and if it returns, only after it is listed as online.
 std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
@@ -75,7 +79,8 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   std::vector<int> counted;
   std::vector<int> left_out;
   for (const int cpu : *listed_) {
-    const bool is_left_out = std::binary_search(left_out_.begin(), left_out_.end(), cpu);
+    const bool is_left_out =
+        leaves_out_all_ || std::binary_search(left_out_.begin(), left_out_.end(), cpu);
     (is_left_out ? left_out : counted).push_back(cpu);
   }
   std::map<std::string, std::vector<int>> named = named_;

@@ -20,7 +20,7 @@ struct MachineCpus {
   /// Of each requested PMU the CPUs on which it is counted (events::readers_of()), rising.
   std::map<std::string, std::vector<int>> pmus;
   std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
-  std::vector<int> left_out = {};        ///< online, but left out by the configuration; rising
+  std::vector<int> left_out = {};        ///< online, but not counted; rising
 
   bool is_online(int cpu) const;
   /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a
@@ -45,6 +45,8 @@ class CpuTracker {
 
   /// From the next update() on, the CPUs of these PMUs.
   void follow(std::vector<std::string> pmus);
+  /// From the next update() on, all CPUs are left out, or no more than those of the configuration.
+  void leave_out_all(bool all);
 
   /// The current CPUs: the same object as before if nothing changed. What cannot be read stays
   /// unchanged, and its error is added to `failures`.
@@ -55,6 +57,7 @@ class CpuTracker {
   host::OnlineCpus online_;
   std::vector<std::string> pmus_;
   std::vector<int> left_out_;
+  bool leaves_out_all_ = false;
   std::shared_ptr<const std::vector<int>> listed_;  ///< online, when they were last read
   std::map<std::string, std::vector<int>> named_;   ///< the CPUs of PMUs, as the kernel names them
   std::map<int, host::CpuPlace> places_;            ///< as they were read

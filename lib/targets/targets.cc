@@ -181,7 +181,9 @@ std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) 
   return cpus;
 }
 
+/// While no CPU is counted, cgroups have the room that they will need.
 void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) {
+  if (cpus->online.empty()) return;
   const CounterCost cost = cost_(*plan_, *cpus);
   if (cpus == current_->cpus && cost == cost_now_) return;
   cost_now_ = cost;

@@ -145,6 +145,9 @@ class TargetTracker {
   /// From the next update() on: all targets are described again, and as many as fit are kept.
   void change(Changes changes);
 
+  /// From the next update() on, no CPU is counted; cgroups are followed as before.
+  void leave_out_all_cpus(bool all) { cpus_.leave_out_all(all); }
+
   /// These met an unforeseen bound while they were opened (PollFeedback::exhausted). A part of
   /// their counters is useless, so they are removed, and all are retried after a while.
   void set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now);

@@ -35,7 +35,7 @@ LIMITS = {  # KB
     "docs/monitoring.md": 19,
     "docs/permissions.md": 13,
     "docs/recipes.md": 11,
-    "docs/serving.md": 11,
+    "docs/serving.md": 12,
     "docs/troubleshooting.md": 9,
     "docs/web-configuration.md": 10,
     "docs/development/abi.md": 18,

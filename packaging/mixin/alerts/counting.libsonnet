@@ -19,7 +19,7 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfEventExporterCountsNothing',
         'warning',
         '10m',
-        nothingCounts,
+        nothingCounts + '\nunless %s perf_event_exporter_reduced_info' % promql.on(c.hostLabels),
         'An exporter counts no event.',
         '{{ $labels.instance }} runs, but counts none of its configured events. ' + reasons),
       // Present if cgroups, or sums of them, are configured.

@@ -217,7 +217,6 @@ EXPECTED = [
     Expected("warn", r"cgroups.linger is ", "short linger", "a client of ours scrapes seldom"),
     Expected("warn", r"zero_for of sum ", "short zero_for", "a client of ours scrapes seldom"),
     Expected("info", r"[^\"]*\bpaused?\b", "pause", "we pause it"),
-    Expected("info", "groups of hardware events are counted again", "pause", "we end it"),
 ]
 
 

@@ -555,7 +555,7 @@ class PauseChecks(AnyRun):
                    for name in ("pause", "resume", "long")}
         self.assertEqual(answers, {
             "pause": "groups of hardware events are paused for 5m",
-            "resume": "groups of hardware events are counted",
+            "resume": "no pause is running",
             "long": "groups of hardware events are paused for 90s"})
 
     def test_metric_shows_the_pause(self):

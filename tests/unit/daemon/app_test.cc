@@ -32,7 +32,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
+using namespace std::chrono_literals;
 
 /// Whether the caller is the thread of a CPU, which polls; a reload is planned by another one.
 bool is_worker() {
@@ -71,7 +74,12 @@ class HeldKernel final : public test::CountingKernel {
   void await_read() { await(reads_); }
 
   std::vector<std::string> open_groups() { return kernel_.open_groups(); }
+  std::size_t opened() const { return kernel_.opened(); }
   bool runs(const std::string& group) { return kernel_.runs(group); }
+  void say(const std::string& group, test::ScriptedKernel::Answer answer) {
+    kernel_.answer(group, std::move(answer));
+  }
+  void pass(std::chrono::nanoseconds time) { kernel_.pass(time); }
   void only_tried(bool trying) { kernel_.only_tried(trying); }
   int stops() const { return stops_; }  ///< how often a group was disabled
 
@@ -200,8 +208,25 @@ class ReloadTest : public testing::Test {
     boost::asio::post(loop_, [&] { rendered.set_value(app_.scrape()); });
     return rendered.get_future().get();
   }
+  /// A poll that began after the call has been published.
+  void poll_after_change() {
+    for (bool is_begun = false; !is_begun;) {
+      std::promise<void> published;
+      std::promise<bool> begun;
+      boost::asio::post(loop_, [&] { begun.set_value(app_.poll([&] { published.set_value(); })); });
+      is_begun = begun.get_future().get();
+      if (is_begun) published.get_future().wait();
+    }
+  }
+
   std::string ask(const std::string& request) { return answer_on(send_request(port_, request)); }
   std::string get(const std::string& path) { return ask("GET " + path); }
+  /// Once it is not too soon after the last one.
+  std::string insist(const std::string& request) {
+    std::string answer;
+    while ((answer = ask(request)).find(" 429 ") != std::string::npos) std::this_thread::yield();
+    return answer;
+  }
   std::future<std::string> reload() {
     return std::async(std::launch::async, [connection = send_request(port_, "POST /-/reload")] {
       return answer_on(connection);
@@ -408,6 +433,78 @@ TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
   while (is_too_soon("1s")) std::this_thread::yield();
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
+}
+
+TEST_F(PauseTest, OfEverythingHasNoEndAndHoldsNoEvent) {
+  EXPECT_THAT(ask("POST /-/pause?scope=all"),
+              AllOf(HasSubstr("200 OK"), HasSubstr("all groups are paused: POST /-/resume")));
+
+  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
+  const std::string scrape = get("/metrics");
+  EXPECT_THAT(scrape, HasSubstr("perf_event_exporter_paused 1"));
+  EXPECT_THAT(scrape, HasSubstr("perf_event_exporter_counting 0"));
+  EXPECT_THAT(scrape, HasSubstr("reduced_info{counted=\"nothing\",reason=\"pause\"} 1"));
+  EXPECT_THAT(get("/-/ready"), HasSubstr("200 OK"));
+}
+
+TEST_F(PauseTest, OfEverythingKeepsTotalsAndIsNoTime) {
+  kernel_.say("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
+  poll().wait();
+  EXPECT_THAT(ask("POST /-/pause?scope=all"), HasSubstr("200 OK"));
+  kernel_.pass(1h);
+  kernel_.say("cpu0 cycles", {.enabled = 2s, .running = 2s, .counts = {5}});
+
+  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+
+  EXPECT_THAT(kernel_.open_groups(), ElementsAre("cpu0 cycles", "cpu0 dummy"));
+  const std::string scrape = get("/metrics");
+  EXPECT_THAT(scrape, HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 12"));
+  EXPECT_THAT(scrape, HasSubstr("perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 3"));
+  EXPECT_THAT(scrape, Not(HasSubstr("reduced_info")));
+}
+
+TEST_F(PauseTest, OfEverythingStaysOverAReloadAndAPauseOfHardwareEvents) {
+  EXPECT_THAT(ask("POST /-/pause?scope=all&for=168h"), HasSubstr("all groups are paused for 168h"));
+  tree_.write("config.yaml", config_of("page-faults"));
+  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+
+  EXPECT_THAT(insist("POST /-/pause?for=1s"), HasSubstr("all groups are paused for another"));
+
+  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
+  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_THAT(kernel_.open_groups(), ElementsAre("cpu0 dummy", "cpu0 page-faults"));
+}
+
+TEST_F(PauseTest, IsOfHardwareEventsOrOfAll) {
+  EXPECT_THAT(ask("POST /-/pause?scope=some"),
+              AllOf(HasSubstr("400 Bad Request"), HasSubstr("neither hardware nor all")));
+  EXPECT_THAT(ask("POST /-/pause?scope=all&for=169h"), HasSubstr("from 1s to 168h"));
+  EXPECT_THAT(ask("POST /-/pause?scope=hardware"), HasSubstr("hardware events are paused for 5m"));
+}
+
+TEST_F(ReloadTest, ThatDisablesCountingClosesEveryEventAndTheNextOneStartsAt0) {
+  const std::string enabled = config_of("cycles");
+  kernel_.say("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
+  poll().wait();
+  const std::size_t opened = kernel_.opened();
+  tree_.write("config.yaml", "enabled: false\n" + enabled);
+
+  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  poll_after_change();
+
+  EXPECT_EQ(kernel_.opened(), opened) << "nothing is tried";
+  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
+  const std::string scrape = get("/metrics");
+  EXPECT_THAT(scrape, Not(HasSubstr("perf_cpu_")));
+  EXPECT_THAT(scrape, HasSubstr("reduced_info{counted=\"nothing\",reason=\"configuration\"} 1"));
+  EXPECT_THAT(get("/-/ready"), HasSubstr("200 OK"));
+  EXPECT_THAT(get("/api/v1/status"), HasSubstr("counting is disabled by the configuration"));
+
+  tree_.write("config.yaml", enabled);
+  EXPECT_THAT(insist("POST /-/reload"), HasSubstr("200 OK"));
+  poll_after_change();
+
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 0"));
 }
 
 TEST_F(PauseTest, IsAskedForWithADurationThatIsNotTooLong) {

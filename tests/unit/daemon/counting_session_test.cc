@@ -134,6 +134,7 @@ std::vector<ReloadedKey> reloaded_keys() {
   return {
       {"requires", kGroups + "requires: 0.0.1\n", Effect::kNone},
       {"revision", kGroups + "revision: v2\n", Effect::kNone},
+      {"enabled", kGroups + "enabled: false\n", Effect::kNewCollector},
       {"collection.interval", kGroups + "collection: {interval: 250ms}\n", Effect::kNone},
       {"collection.max_age", kGroups + "collection: {max_age: 2s}\n", Effect::kNone},
       {"cpus.exclude", kGroups + "cpus: {exclude: [\"7\"]}\n", Effect::kNewCollector},

@@ -1038,7 +1038,16 @@ TEST_F(DoctorTest, EndsWellWhenAllThatIsConfiguredCanBeCounted) {
   EXPECT_EQ(status, kOk) << text;
   EXPECT_THAT(text, HasSubstr("ok       configuration"));
   EXPECT_THAT(text, HasSubstr(" 0 bad: everything in '" + options_.config_file +
-                              "' that this machine has is counted\n"));
+                              "' that this machine has can be counted\n"));
+}
+
+TEST_F(DoctorTest, SaysThatTheConfigurationDisablesCounting) {
+  configure("enabled: false\ngroups: [{name: a, events: [cycles], scope: cpu}]\n");
+
+  const auto [status, text] = run(options_, kernel_);
+
+  EXPECT_EQ(status, kOk) << text;
+  EXPECT_THAT(text, HasSubstr("counting is disabled by the configuration (enabled: false)"));
 }
 
 TEST_F(DoctorTest, FailsWhenSomethingThatIsConfiguredCannot) {

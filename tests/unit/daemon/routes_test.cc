@@ -14,7 +14,9 @@ namespace {
 http::Response refused(const std::string& path, std::chrono::seconds between) {
   RouteHandlers handlers;
   handlers.reload = [](const RouteHandlers::ReloadAnswer&) { return false; };
-  handlers.pause = [](std::chrono::nanoseconds, const std::function<void()>&) { return false; };
+  handlers.pause = [](const PauseRequest&, const std::function<void(std::string)>&) {
+    return false;
+  };
   handlers.between_reloads = between;
   const std::vector<http::Route> routes = make_routes("/metrics", true, handlers);
   http::Response answer;

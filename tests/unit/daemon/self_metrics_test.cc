@@ -90,7 +90,7 @@ std::string everything() {
   session.adopt(std::move(*planned));
   exposition::PollMetrics polls;
   add_poll(polls);
-  const Counting counting{polls};
+  const Counting counting{polls, [] { return std::vector{Reduction{Counted::kNothing, "pause"}}; }};
   WebServer server{loop, options, {}, web_log};
   EXPECT_TRUE(server.listen({}));
   const exposition::ProcessMetrics process{[] {
@@ -98,8 +98,8 @@ std::string everything() {
     self.open_fds = 3;
     return std::optional{self};
   }};
-  Pause pause{loop, [](bool) {}};
-  pause.begin(Pause::kDefault);
+  Pause pause{loop, [] {}};
+  pause.begin(PauseRequest{});
   exposition::SelfMetrics metrics{"1.0"};
   for (const prometheus::Collectable* owner : std::initializer_list<const prometheus::Collectable*>{
            &session, &counting, &polls, &server, &log, &server.access_status(), &pause, &process}) {

@@ -85,6 +85,24 @@ TEST_F(LoadPlanTest, OpensNothingWhereSomethingIsWrong) {
   EXPECT_THAT(kernel_.opened_groups(), ElementsAre());
 }
 
+TEST_F(LoadPlanTest, OpensNothingWhereCountingIsDisabledAndStillChecksNames) {
+  const std::string group = "groups: [{name: core, events: [cycles], scope: [cpu, cgroup]}]\n";
+  tree_.write("c.yaml", "enabled: false\n" + group);
+
+  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+
+  ASSERT_TRUE(loaded);
+  EXPECT_TRUE(loaded->plan.counting.cpu.empty());
+  EXPECT_TRUE(loaded->plan.counting.cgroup.empty());
+  ASSERT_EQ(loaded->plan.left_out_groups.size(), 1U);
+  EXPECT_EQ(loaded->plan.left_out_groups[0].name, "core");
+  EXPECT_EQ(loaded->plan.warnings[0].attempted,
+            "counting is disabled by the configuration (enabled: false)");
+  EXPECT_EQ(kernel_.opened(), 0U);
+  EXPECT_THAT(errors("enabled: false\ngroups: [{name: core, events: [cylces], scope: cpu}]\n"),
+              ElementsAre(HasSubstr("there is no event 'cylces'")));
+}
+
 TEST_F(LoadPlanTest, NamesAFileThatCannotBeRead) {
   const auto loaded = load_and_plan(tree_.path("none.yaml"), roots_, kernel_);
 

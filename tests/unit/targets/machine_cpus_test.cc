@@ -102,6 +102,21 @@ TEST_F(CpuTrackerTest, GivesTheSameObjectWhileNothingChanges) {
   EXPECT_EQ(first, second);
 }
 
+TEST_F(CpuTrackerTest, LeavesOutAllCpusAsLongAsItIsTold) {
+  CpuTracker cpus = tracker({});
+  const auto before = cpus.update(failures_);
+
+  cpus.leave_out_all(true);
+  const auto none = cpus.update(failures_);
+  cpus.leave_out_all(false);
+  const auto after = cpus.update(failures_);
+
+  EXPECT_TRUE(none->online.empty());
+  EXPECT_EQ(none->left_out, before->online);
+  EXPECT_EQ(after->online, before->online);
+  EXPECT_TRUE(after->left_out.empty());
+}
+
 TEST_F(CpuTrackerTest, FollowsAPmuToTheCpuThatTakesItOver) {
   CpuTracker cpus = tracker({"uncore_imc"});
   (void)cpus.update(failures_);
