@@ -99,8 +99,8 @@ void add_container(const ContainerNames* all, const PathInfo& info, const Descri
   add(now.information, "image", name->image);
 }
 
-/// For a file system that hangs, as that of a server that is away.
-constexpr std::chrono::seconds kPatience{1};
+/// A file system that does not answer for so long hangs, as that of a server that is away.
+constexpr std::chrono::seconds kHangs{1};
 
 Error late(const std::string& files) {
   return {0,
@@ -139,8 +139,9 @@ std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgrou
 }
 
 Describer::Describer(LabelRules rules, std::optional<LogLinks> pods,
-                     std::optional<ContainerNames> containers, std::size_t max_label_bytes)
-    : rules_(std::move(rules)), max_label_bytes_(max_label_bytes) {
+                     std::optional<ContainerNames> containers, std::size_t max_label_bytes,
+                     std::chrono::milliseconds timeout)
+    : rules_(std::move(rules)), timeout_(timeout), max_label_bytes_(max_label_bytes) {
   if (!pods && !containers) return;
   std::string files;
   const auto add = [&files](const std::string& path) {
@@ -168,14 +169,18 @@ Describer::Update Describer::update(Clock::time_point now) {
   if (!names_) return {};
   Clock::time_point until{};
   if (!thread_->is_busy()) {
-    until = Clock::now() + kPatience;
+    began_ = Clock::now();
+    until =
+        began_ + (has_answered_ ? timeout_ : std::max<std::chrono::milliseconds>(timeout_, kHangs));
     names_->at = now;
     thread_->begin();
   }
   if (!thread_->wait_until(until)) {
     is_late_ = true;
+    if (Clock::now() - began_ < kHangs) return {};
     return {false, {late(names_->files)}};
   }
+  has_answered_ = true;
   Update all = std::move(names_->last);
   all.has_changed = std::exchange(is_late_, false) || all.has_changed;
   return all;

@@ -54,17 +54,19 @@ std::vector<std::string> take_claimed_ids(std::span<const DescribedCgroup> cgrou
 class Describer {
  public:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kTimeout{20};
 
   explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {},
                      std::optional<ContainerNames> containers = {},
-                     std::size_t max_label_bytes = kMaxLabelBytes);
+                     std::size_t max_label_bytes = kMaxLabelBytes,
+                     std::chrono::milliseconds timeout = kTimeout);
 
   struct Update {
     bool has_changed = false;        ///< the descriptions of cgroups may be others
     std::vector<Error> errors = {};  ///< names that cannot be read; the known ones stay
   };
-  /// Reads changed names, and waits a second at most for their file systems. Until they answer,
-  /// cgroups keep their names, and new ones get none.
+  /// Reads changed names, and waits for their file systems: the first time a second, then for
+  /// `timeout`. Until they answer, cgroups keep their names, and new ones get none.
   Update update(Clock::time_point now);
 
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
@@ -94,6 +96,9 @@ class Describer {
   LabelRules rules_;
   std::shared_ptr<Names> names_;  ///< null: no labels but those of paths and rules
   std::unique_ptr<host::SideThread> thread_;
+  std::chrono::milliseconds timeout_;
+  Clock::time_point began_ = {};  ///< to read
+  bool has_answered_ = false;
   bool is_late_ = false;         ///< cgroups were described while the thread was busy
   std::size_t max_label_bytes_;  ///< of `information`: longer values are left out
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cgroup/description.h"
+#include "support/patience.h"
 #include "support/temp_tree.h"
 #include "unit/cgroup/patterns.h"
 
@@ -167,7 +168,7 @@ TEST(ContainerNamesTest, ASourceThatIsNotThereIsAnErrorUnlessItIsOptional) {
 
 TEST(ContainerNamesTest, AreLabelsOfTheInformationOfAContainerAndStayAfterItsEnd) {
   test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx:1.25")}};
-  Describer describer{LabelRules{}, {}, names_in(tree.root())};
+  Describer describer{LabelRules{}, {}, names_in(tree.root()), kMaxLabelBytes, test::kPatience};
   (void)describer.update(kStart);
   const auto described = describer.describe("/system.slice/docker-" + kWeb + ".scope", nullptr);
   const auto has = [](const Description& of, const std::string& name, const std::string& value) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/patience.h"
 #include "support/temp_tree.h"
 
 namespace pex::cgroup::description_test {
@@ -128,7 +129,7 @@ class DescriberOfPodsTest : public testing::Test {
   }
 
   test::TempTree tree_;
-  Describer describer_{{}, LogLinks(tree_.root())};
+  Describer describer_{{}, LogLinks(tree_.root()), {}, kMaxLabelBytes, test::kPatience};
 };
 
 TEST_F(DescriberOfPodsTest, NamesTheContainerThatALogReports) {
@@ -240,7 +241,7 @@ TEST_F(DescriberOfPodsTest, TakesANewNameForTheOldOne) {
 
 TEST_F(DescriberOfPodsTest, KeepsTheNamesItKnowsWhileTheyCannotBeRead) {
   test::TempTree node{{"logs/web_shop_nginx-" + kId + ".log", ""}};
-  Describer describer{{}, LogLinks(node.path("logs"))};
+  Describer describer{{}, LogLinks(node.path("logs")), {}, kMaxLabelBytes, test::kPatience};
   ASSERT_EQ(outcome(describer.update(kStart)), "changed");
   const Described before = first(describer, container(kId));
 
