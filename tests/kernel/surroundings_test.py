@@ -32,6 +32,11 @@ if pty.fork()[0] == 0:
     os.execvp(sys.argv[1], sys.argv[1:])
 signal.pause()
 """
+SETS_TIMER_SLACK = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(29, 7_000_000)  # PR_SET_TIMERSLACK
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 IN_OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -472,6 +477,44 @@ class ParentTest(unittest.TestCase):
                 self.assertIn("Cpus_allowed_list:\t0\n", status)
         self.assertEqual(daemon.scrape().value("perf_event_exporter_cpus", state="counted"),
                          len(harness.online_cpus()))
+
+    # systemd.exec(5) -> command that sets it for what it runs, and what shows it for a thread.
+    LIMITS = {
+        "CPUAffinity=": (("taskset", "--cpu-list", "0"), ("taskset", "--cpu-list", "--pid")),
+        "Nice=": (("nice", "-n", "5"), "nice"),
+        "CPUSchedulingPolicy=": (("chrt", "--batch", "0"), ("chrt", "--pid")),
+        "IOSchedulingClass=": (("ionice", "--class", "3"), ("ionice", "--pid")),
+        "NoNewPrivileges=": (("setpriv", "--no-new-privs"), "NoNewPrivs"),
+        "UMask=": (("sh", "-c", 'umask 0027 && exec "$@"', "sh"), "Umask"),
+        "LimitNOFILE=": (("prlimit", "--nofile=600:600"), "limits"),
+        "TimerSlackNSec=": ((sys.executable, "-c", SETS_TIMER_SLACK), "timerslack_ns"),
+    }
+
+    def shown(self, thread, by):
+        if isinstance(by, tuple):
+            answer = subprocess.run([*by, thread], capture_output=True, text=True, check=True).stdout
+            return answer.replace(thread, "")
+        if by == "nice":
+            return os.getpriority(os.PRIO_PROCESS, int(thread))
+        if by.islower():
+            return harness.read_text(f"/proc/{thread}/{by}")
+        return re.search(rf"^{by}:.*", harness.read_text(f"/proc/{thread}/status"), re.M)[0]
+
+    def test_each_limit_that_its_parent_sets_is_that_of_all_its_threads(self):
+        harness.require_root()
+        for limit, (before, by) in self.LIMITS.items():
+            with self.subTest(limit=limit), harness.Daemon(CONFIG, wrapper=before) as daemon, \
+                    subprocess.Popen([*before, "sleep", "1000"]) as other:
+                try:
+                    daemon.scrape_after_polls()
+                    harness.until("sleep", lambda other=other: harness.read_text(
+                        f"/proc/{other.pid}/comm") == "sleep\n")
+                    expected = self.shown(str(other.pid), by)
+                    for thread in os.listdir(f"/proc/{daemon.pid}/task"):
+                        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+                            self.assertEqual(self.shown(thread, by), expected)
+                finally:
+                    other.kill()
 
     # The command before its own in a terminal -> whether it ends when that closes.
     IN_TERMINAL = {
