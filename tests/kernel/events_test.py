@@ -176,8 +176,13 @@ class SwappedFileTest(unittest.TestCase):
             swapper.start()
             try:
                 for start in range(self.STARTS):
-                    with self.start("pex_probed_call" if start % 2 else "0x1234"):
+                    place = "pex_probed_call" if start % 2 else "0x1234"
+                    with self.start(place):
                         code.append(self.code_of(victim.pid))
+                    stat = [harness.daemon_binary, "stat", "-e", f"uprobe:{self.program}:{place}",
+                            "--", "true"]
+                    subprocess.run(stat, capture_output=True, cwd="/", check=False)
+                    code.append(self.code_of(victim.pid))
             finally:
                 ended.set()
                 swapper.join()
