@@ -383,7 +383,7 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& fo
     }
   }
   report.cgroups_missed += waiting_.follow(found.cgroups, counted);
-  admit(targets, now);
+  admit(targets, now, report);
   drop_expired(targets, now);
   return targets;
 }
@@ -413,7 +413,8 @@ void TargetTracker::go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
 }
 
 /// A cgroup that is recreated under the path of a lingering series continues it.
-void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now) {
+void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now,
+                          PollReport& report) {
   if (waiting_.empty()) return;
   std::unordered_map<std::string, std::size_t> lingering;
   for (std::size_t slot = 0; slot < targets.size(); ++slot) {

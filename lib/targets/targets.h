@@ -208,7 +208,7 @@ class TargetTracker {
   bool may_admit(Clock::time_point now) const;
   std::vector<CgroupTarget> merge(const cgroup::DiscoveryResult& found, Clock::time_point now,
                                   PollReport& report);
-  void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);
+  void admit(std::vector<CgroupTarget>& targets, Clock::time_point now, PollReport& report);
   void describe(std::vector<CgroupTarget>& targets) const;
   static void settle_ids(std::vector<CgroupTarget>& targets, PollReport& report);
   std::uint64_t end_of_nesting() const;
