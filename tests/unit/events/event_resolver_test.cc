@@ -364,6 +364,20 @@ TEST(EventResolverTest, TracepointsThatCountNanosecondsAreSeconds) {
   EXPECT_EQ(resolved_on("intel_client", "sched:sched_switch").identity.unit, Unit::kEvents);
 }
 
+TEST(EventResolverTest, ATracepointOfASystemWithCapitalsIsFoundByItsListedName) {
+  const test::TempTree tree{{"sys/bus/event_source/devices/tracepoint/type", "2\n"},
+                            {"sys/kernel/tracing/events/MyGroup/open_file/id", "77\n"}};
+  const EventResolver resolver = resolver_below(tree.root());
+
+  const Resolved event = resolve(resolver, list_events(resolver).back().name + ":k");
+
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->front().identity.name, "MyGroup:open_file:k");
+  EXPECT_EQ(event->front().identity.metric, "mygroup_open_file_kernel");
+  EXPECT_EQ(event->front().instances.front().attributes.config, 77U);
+  EXPECT_FALSE(resolve(resolver, "MyGroup:close_file"));
+}
+
 TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeavesThatX86Ignores) {
   struct Row {
     const char* text;
