@@ -130,7 +130,10 @@ bool App::is_as_configured(const collect::Snapshot& snapshot) const {
 
 void App::on_poll(const collect::PollReport& report) {
   const Poller::Clock::time_point now = poller_.polled_at();
-  activity_.add(*poller_.snapshot(), now);
+  const auto& uncounted = report.now.uncounted;
+  activity_.add(*poller_.snapshot(), now,
+                uncounted ? history::Activity::CpuTime{uncounted->total, uncounted->machine}
+                          : history::Activity::CpuTime{});
   poll_log_.add(report, now);
   web_server_.polled();
   // A service manager that waits for the end of a reload takes READY=1 for it.

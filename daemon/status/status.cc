@@ -244,9 +244,14 @@ Status::Use use_of(const StatusInputs& inputs) {
   return use;
 }
 
+/// Over the same time as the rates of cgroups, so that these add up to the machine with it; only
+/// the largest parts are of the last interval.
 Status::Uncounted uncounted_of(const cgroup::UncountedUse::Use& use,
-                               const cgroup::Selection& selection) {
+                               const cgroup::Selection& selection,
+                               const history::Activity& activity) {
   Status::Uncounted uncounted{.rate = use.rate, .largest = {}};
+  const auto [recent, machine] = activity.recent_cpu_time();
+  if (machine.count() > 0) uncounted.rate = {recent / activity.recent(), recent / machine};
   for (const cgroup::UncountedUse::Part& part : use.largest) {
     uncounted.largest.push_back({part.text(), part.rate, cgroup::why_uncounted(part, selection)});
   }
@@ -255,9 +260,9 @@ Status::Uncounted uncounted_of(const cgroup::UncountedUse::Use& use,
 
 Status::Cgroups cgroups_of(const collect::TargetSet& targets,
                            const collect::PollReport::State& last,
-                           const cgroup::Selection& selection) {
+                           const cgroup::Selection& selection, const history::Activity& activity) {
   Status::Cgroups cgroups;
-  if (last.uncounted) cgroups.uncounted = uncounted_of(*last.uncounted, selection);
+  if (last.uncounted) cgroups.uncounted = uncounted_of(*last.uncounted, selection, activity);
   cgroups.directories = last.cgroup_directories;
   cgroups.counted = targets.present - targets.idle;
   cgroups.idle = targets.idle;
@@ -300,8 +305,8 @@ void add_snapshot(const StatusInputs& inputs, Status& status) {
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
   status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), inputs.counters.last.late_cpus,
                                    cpus.left_out};
-  status.cgroups =
-      cgroups_of(*snapshot.targets, inputs.counters.last, inputs.plan.cgroups.selection);
+  status.cgroups = cgroups_of(*snapshot.targets, inputs.counters.last,
+                              inputs.plan.cgroups.selection, inputs.activity);
 }
 
 }  // namespace

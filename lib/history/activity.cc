@@ -102,21 +102,27 @@ void Activity::change_scope(Track& track, Scope scope, const Before& before) con
   follow_groups(before.plan, plan, track.reading.pmu_times);
 }
 
-void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
+void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now, const CpuTime& used) {
   if (snapshot.plan != plan_) {
     const bool goes_on = plan_ && since_ == snapshot.targets->since;
     goes_on ? change(snapshot) : start(snapshot);
   }
   if (!is_due(now)) return;
-  if (last_) open_point(now);
+  if (last_) open_point(now, used);
   last_ = now;
+  used_ = used;
   advance(host_, read_host(snapshot, measures(Scope::kCpu)), Scope::kCpu);
   advance_cgroups(snapshot);
   advance_sums(snapshot);
 }
 
-void Activity::open_point(Clock::time_point now) {
-  ends_.push_back({now, now - *last_});
+void Activity::open_point(Clock::time_point now, const CpuTime& used) {
+  const auto growth = [](Seconds before, Seconds to_date) {
+    return to_date >= before ? to_date - before : to_date;  // else it began again
+  };
+  ends_.push_back({now,
+                   now - *last_,
+                   {growth(used_.uncounted, used.uncounted), growth(used_.machine, used.machine)}});
   if (ends_.size() > kPoints) ends_.pop_front();
   ++points_made_;
   pmu_times_[0][slot(0)].assign(plan_->cpu.groups.size(), {});
@@ -221,6 +227,15 @@ Activity::Seconds Activity::recent() const {
   Seconds sum{};
   for (std::size_t age = 0; age < recent_points(); ++age) {
     sum += ends_[ends_.size() - 1 - age].length;
+  }
+  return sum;
+}
+
+Activity::CpuTime Activity::recent_cpu_time() const {
+  CpuTime sum{};
+  for (std::size_t age = 0; age < recent_points(); ++age) {
+    const CpuTime& used = ends_[ends_.size() - 1 - age].used;
+    sum = {sum.uncounted + used.uncounted, sum.machine + used.machine};
   }
   return sum;
 }

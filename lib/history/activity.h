@@ -49,8 +49,15 @@ class Activity {
   static constexpr std::size_t kMaxMeasuresOfHost = 64;
   static constexpr std::size_t kMaxMeasuresOfCgroup = 6;
 
-  /// A poll has ended at `now`. Cheap unless the last point is kSpacing old.
-  void add(const collect::Snapshot& snapshot, Clock::time_point now);
+  /// CPU time: in no counted cgroup, and of the machine.
+  struct CpuTime {
+    Seconds uncounted;
+    Seconds machine;
+  };
+
+  /// A poll has ended at `now`, and the CPU time to date is `used`. Cheap unless the last point is
+  /// kSpacing old.
+  void add(const collect::Snapshot& snapshot, Clock::time_point now, const CpuTime& used = {});
 
   /// The duration of "recent": kRecent, rounded to whole points, or of the points so far.
   Seconds recent() const;
@@ -63,6 +70,7 @@ class Activity {
   const std::vector<Measure>& measures(Scope scope) const { return measures_[index(scope)]; }
 
   Rates recent_of_host() const;
+  CpuTime recent_cpu_time() const;
   Rates recent_of_cgroup(const std::string& path) const;
   /// `name` and `values` of a SumPlan and of one of its sums.
   Rates recent_of_sum(const std::string& name, const std::vector<std::string>& values) const;
@@ -93,7 +101,7 @@ class Activity {
   void start(const collect::Snapshot& snapshot);
   void follow(const collect::Snapshot& snapshot);
   void change(const collect::Snapshot& snapshot);
-  void open_point(Clock::time_point now);
+  void open_point(Clock::time_point now, const CpuTime& used);
   void advance_cgroups(const collect::Snapshot& snapshot);
   void advance_sums(const collect::Snapshot& snapshot);
   Track new_track(Scope scope) const;
@@ -119,12 +127,14 @@ class Activity {
   struct End {
     Clock::time_point at;
     Seconds length{};
+    CpuTime used{};  ///< in the point
   };
 
   std::shared_ptr<const collect::CountingPlan> plan_;
   BootClock::time_point since_;                   ///< when the totals began, at 0
   std::array<std::vector<Measure>, 2> measures_;  ///< by Scope; of that plan
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
+  CpuTime used_{};                           ///< to date at that time
   Clock::time_point due_;
   std::deque<End> ends_;         ///< of the points; at most kPoints, the newest last
   std::size_t points_made_ = 0;  ///< points ever made of this plan

@@ -117,6 +117,7 @@ std::optional<UncountedUse::Use> UncountedUse::update(const std::vector<Counted>
     if (is_known) {
       sum_ = std::max<Time>(sum_ + part, use_.total - kMaxBehind);
       use_.total = std::max(use_.total, sum_);
+      use_.machine += machine;
     }
     if (is_known && machine > Time{}) {
       const double share = std::max(seconds(part) / seconds(machine), 0.0);

@@ -54,7 +54,8 @@ class UncountedUse {
     std::string text() const;
   };
   struct Use {
-    Time total{};  ///< since the first update; never falls
+    Time total{};    ///< since the first update; never falls
+    Time machine{};  ///< the same of the whole machine
     std::optional<Rate> rate = {};
     std::vector<Part> largest =
         {};  ///< at most kMaxParts with 1 % of the machine, in falling order

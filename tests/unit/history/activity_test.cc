@@ -52,7 +52,7 @@ class Fed {
     auto set = std::make_shared<collect::TargetSet>(*snapshot.targets);
     set->since += since_;
     snapshot.targets = std::move(set);
-    activity.add(snapshot, Activity::Clock::time_point{} + seconds{1000} + at);
+    activity.add(snapshot, Activity::Clock::time_point{} + seconds{1000} + at, used);
   }
   const collect::ScopePlan& scope() const { return scope_; }
   /// With counters that begin at 0.
@@ -68,6 +68,7 @@ class Fed {
   void publish_otherwise() { plan_.reset(); }
 
   Activity activity;
+  Activity::CpuTime used{};
 
  private:
   collect::ScopePlan scope_;
@@ -122,6 +123,19 @@ TEST(ActivityTest, KeepsSixtyPointsHoweverLongItRuns) {
   EXPECT_EQ(fed.activity.ages().front(), seconds{295});
   EXPECT_EQ(fed.activity.ages().back(), seconds{0});
   EXPECT_EQ(fed.activity.span(), seconds{300});
+}
+
+TEST(ActivityTest, RecentCpuTimeIsOfTheSameMinuteAsTheRates) {
+  Fed fed{clock_alone()};
+  for (int point = 0; point <= 20; ++point) {
+    const seconds busy{point < 10 ? 5 * point : 45};  // idle from then on
+    fed.used = {busy, seconds{10 * point}};
+    fed.feed_cgroups(seconds{5 * point}, targets({"/a"}), {0});
+  }
+
+  EXPECT_EQ(fed.activity.recent(), seconds{60});
+  EXPECT_EQ(fed.activity.recent_cpu_time().uncounted, seconds{5});
+  EXPECT_EQ(fed.activity.recent_cpu_time().machine, seconds{120});
 }
 
 TEST(ActivityTest, RecentIsTheLastMinuteAlone) {
