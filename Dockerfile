@@ -94,6 +94,9 @@ LABEL org.opencontainers.image.title="perf_event_exporter" \
       org.opencontainers.image.documentation="$SOURCE" \
       org.opencontainers.image.base.name="$BASE" \
       org.opencontainers.image.base.digest="$BASE_DIGEST"
+# How far each start came: after crashes the exporter counts less.
+RUN install -d -o 65534 -g 65534 /var/lib/perf_event_exporter
+ENV STATE_DIRECTORY=/var/lib/perf_event_exporter
 # By number, so that Kubernetes can tell that it is not root.
 USER 65534:65534
 EXPOSE 10173

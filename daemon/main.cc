@@ -6,6 +6,7 @@
 #include "daemon/commands/list_cgroups.h"
 #include "daemon/commands/list_events.h"
 #include "daemon/commands/machine_record.h"
+#include "daemon/commands/reset.h"
 #include "daemon/commands/size.h"
 #include "daemon/commands/stat.h"
 #include "daemon/doctor/doctor.h"
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   if (!serves(options)) held.restore();
   install_fatal_error_handlers(options.log_format);
   if (options.health) return check_health(options);
+  if (options.reset) return reset_crashes(options);
   // Never destroyed: a thread that hangs in the kernel may return after everything else is
   // destroyed.
   static auto& kernel = *new pex::perf::LinuxPerfKernel;

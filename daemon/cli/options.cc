@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -268,6 +269,9 @@ void declare(CLI::App& app, Options& options) {
   add_choice(*doctor, "--output", options.output, kOutputFormats, "FORMAT",
              "text, or json, with a record of the machine for --config.check --machine. [text]");
   doctor->fallthrough();
+  app.add_subcommand(
+         "reset", "Forget crashes of earlier starts: the next start or reload counts everything.")
+      ->fallthrough();
   CLI::App* health = app.add_subcommand(
       "health",
       "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
@@ -332,7 +336,8 @@ bool is_for_a_person(const Options& options) {
 
 bool serves(const Options& options) {
   return !options.check_config && !options.once && !options.doctor && !options.health &&
-         !options.list_cgroups && !options.list_events && !options.size && !options.stat;
+         !options.list_cgroups && !options.list_events && !options.size && !options.stat &&
+         !options.reset;
 }
 
 void take_installed_config(Options& options, const std::string& file) {
@@ -376,6 +381,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   options.list_events = app.got_subcommand("list");
   options.list_cgroups = app.got_subcommand("cgroups");
   options.size = app.got_subcommand("size");
+  options.reset = app.got_subcommand("reset");
   options.doctor = app.got_subcommand("doctor");
   options.health = app.got_subcommand("health");
   options.stat = app.got_subcommand("stat");
@@ -393,6 +399,11 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};
   }
   take_installed_config(options);
+  // Of systemd.exec(5): several directories are separated by colons.
+  const char* const state = std::getenv("STATE_DIRECTORY");
+  options.state_directory = state != nullptr ? split(state, ':').front()
+                            : options.reset  ? kInstalledState
+                                             : "";
   return options;
 }
 

@@ -42,6 +42,7 @@ struct Options {
   std::vector<std::string> cgroup_paths;  ///< list_cgroups: only these; empty: those selected
   bool all_cgroups = false;               ///< list_cgroups: also those that are not selected
   bool cgroup_labels = false;  ///< list_cgroups: with labels; with paths and all_cgroups always
+  bool reset = false;
   bool size = false;
   std::size_t size_cpus = 0;                ///< size: of the machine; 0: as many as here
   std::optional<std::size_t> size_cgroups;  ///< size: at the same time; nothing: cgroups.max
@@ -63,6 +64,7 @@ struct Options {
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
   bool lifecycle = false;                     ///< POST /-/reload, /-/pause, /-/resume
   bool ready_needs_events = false;            ///< not ready while no configured event is counted
+  std::string state_directory;                ///< for the next start; empty: none
   host::HostRoots roots;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kLogfmt;
@@ -71,6 +73,9 @@ struct Options {
 /// Where packages install the configuration of the service. A service that was installed below
 /// another prefix, or whose CONFIG names another file, has its configuration elsewhere.
 inline constexpr const char* kInstalledConfig = "/etc/perf_event_exporter/perf_event_exporter.yaml";
+
+/// The StateDirectory= of the service, where 'reset' looks without STATE_DIRECTORY.
+inline constexpr const char* kInstalledState = "/var/lib/perf_event_exporter";
 
 /// Without --config.file, --config.check, --once, cgroups, doctor and stat look at `file` if it
 /// exists: most probably it is what the operator asks about.

@@ -14,6 +14,7 @@
 #include "daemon/cli/words.h"
 #include "daemon/commands/machine_record.h"
 #include "daemon/doctor/records_trial.h"
+#include "daemon/run/crash_guard.h"
 #include "daemon/web/access_reload.h"
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
@@ -239,8 +240,14 @@ ExitStatus check(const Options& options, perf::PerfKernel& kernel) {
   const bool is_here = options.machine_file.empty();
   const Result<void, std::vector<Error>> web = check_web_config(options);
   if (!web) print_errors(web.error());
+  plan::Supervision by;
+  if (options.check_start) {  // at each 'systemctl reload': it opens no more than the service
+    by.allow = [&](const config::Loaded& loaded) {
+      return counted_after_crashes(options.state_directory, loaded);
+    };
+  }
   Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
-      options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
+      options.config_file, options.roots, kernel, nullptr, options.unknown_keys, by);
   if (!planned) print_errors(yaml::errors_of(planned.error()));
   if (!planned || !web) return kFailed;
   if (!is_here) planned->plan.budget.max_open_files = kOpenFilesOfUnit;

@@ -99,10 +99,12 @@ MetricFamily config_info(const config::Origin& origin, const std::string& file) 
 
 }  // namespace
 
-ActiveSession::ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
+ActiveSession::ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log,
+                             CrashGuard* guard)
     : options_(options),
       kernel_(kernel),
       log_(log),
+      guard_(guard),
       mounted_(host::mount_of_file(options.roots, options.config_file)) {}
 
 /// A mount stays that of the old file or directory: an editor that keeps a file as its backup gives
@@ -130,8 +132,13 @@ const plan::Plan* ActiveSession::plan_in_force() const {
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
   if (std::optional<Error> renamed = renamed_file()) return std::vector{*std::move(renamed)};
+  plan::Supervision by;
+  if (guard_ != nullptr) {
+    by.allow = [this](const config::Loaded& loaded) { return guard_->begin(loaded); };
+    by.trying = [this](const std::string& group) { guard_->trying(group); };
+  }
   auto loaded = plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force(),
-                                    options_.unknown_keys);
+                                    options_.unknown_keys, by);
   if (loaded && options_.once) {  // no scrape comes later, for which a sum would begin with 0
     for (collect::SumPlan& sum : loaded->plan.counting.sums) sum.zero_for = {};
   }
@@ -139,8 +146,9 @@ Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan_again() const {
+  const plan::Supervision by{.allow = [this](const auto&) { return current_.plan.counted; }};
   auto session =
-      start(plan::plan_for_machine(current_.config, options_.roots, kernel_, plan_in_force()));
+      start(plan::plan_for_machine(current_.config, options_.roots, kernel_, plan_in_force(), by));
   if (session) session->is_loaded = false;
   return session;
 }
@@ -156,6 +164,7 @@ Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned
   Result<CountingSession> session =
       start_counting(std::move(*planned), options_.roots, kernel_, in_force());
   if (!session) return std::vector{session.error()};
+  if (guard_ != nullptr && session->config.enabled) guard_->opening();
   return std::move(*session);
 }
 

@@ -11,6 +11,7 @@
 #include "daemon/cli/options.h"
 #include "daemon/log/logging.h"
 #include "daemon/run/counting_session.h"
+#include "daemon/run/crash_guard.h"
 #include "daemon/status/status.h"
 #include "exposition/collected_family.h"
 #include "host/mounts.h"
@@ -25,7 +26,8 @@ namespace pex::daemon {
 class ActiveSession final : public prometheus::Collectable {
  public:
   /// All outlive it.
-  ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log);
+  ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log,
+                CrashGuard* guard = nullptr);
 
   /// Loads the configuration and plans what it counts. Runs on any thread while the loop keeps
   /// serving, as the session in force does not change until a reload ends. Fails with all errors
@@ -71,6 +73,7 @@ class ActiveSession final : public prometheus::Collectable {
   const Options& options_;
   perf::PerfKernel& kernel_;
   Log& log_;
+  CrashGuard* const guard_;                   ///< null: everything may be counted
   const std::optional<host::Mount> mounted_;  ///< of the file, as of the start
   ConfigurationLoad load_;
   CountingSession current_;

@@ -35,12 +35,13 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       poller_(loop, [this](const collect::PollReport& report) { on_poll(report); }),
       counting_(poller_.metrics(), [this] { return reductions(); }),
       pause_(loop, [this] { follow_pause(); }),
+      guard_(loop, options_.once ? "" : options_.state_directory, options_.roots, log),
       watchdog_(loop, service_manager_,
                 {.collector = [this] { return session_.collector(); },
                  .is_starting = [this] { return is_starting(); }}),
       signals_(loop, signal_handlers()),
       web_server_(loop, options_, web_source(), log),
-      session_(options_, kernel, log),
+      session_(options_, kernel, log, &guard_),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
       hierarchy_watch_(loop, {.is_there = [this] { return session_.could_count_cgroups(); },
@@ -53,7 +54,8 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
   register_metrics();
 }
 
-App::~App() = default;
+/// Also after a start that has failed.
+App::~App() { guard_.end(); }
 
 /// In the order in which they are published.
 void App::register_metrics() {
@@ -141,6 +143,7 @@ void App::on_poll(const collect::PollReport& report) {
     return service_status_.refresh(now);
   }
   is_ready_due_ = false;
+  guard_.polled();
   const bool is_embedded = options_.config_file.empty();
   log_.info(describe_counting(*poller_.snapshot()),
             {{"version", kVersion},
@@ -160,6 +163,7 @@ std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
 void App::adopt(CountingSession next) {
   session_.adopt(std::move(next));
   const CountingSession& current = session_.current();
+  if (const std::optional<Error> reason = crashes()) log_.error(*reason);
   session_.collector()->set_counted(counted());
   poller_.use(*session_.collector(), current.interval());
   web_server_.configure(current.config);
@@ -231,6 +235,7 @@ void App::reject(Reloader::Configuration configuration, const std::vector<Error>
     return;
   }
   session_.reject(errors);
+  guard_.give_up();
   if (passes(errors)) config_watch_.try_again();
   if (is_ready_due_) {
     poller_.poll_after_change();  // of the reload before, which was not published yet
@@ -264,8 +269,14 @@ Reloader::Steps App::reload_steps() {
 
 Counted App::counted() const { return std::max(session_.current().plan.counted, pause_.counted()); }
 
+/// Nothing where the configuration disables counting, whatever was before.
+std::optional<Error> App::crashes() const {
+  return session_.current().config.enabled ? guard_.reason() : std::nullopt;
+}
+
 std::vector<Reduction> App::reductions() const {
   std::vector<Reduction> all;
+  if (crashes()) all.push_back({session_.current().plan.counted, "crashes"});
   if (!session_.current().config.enabled) all.push_back({Counted::kNothing, "configuration"});
   if (pause_.is_running()) all.push_back({pause_.counted(), "pause"});
   return all;
@@ -335,9 +346,10 @@ WebServer::Source App::web_source() {
               .is_healthy = [this] { return watchdog_.is_healthy(); },
               .why_not_ready =
                   [this] {
-                    return why_not_ready(
+                    if (const std::optional<Error> reason = crashes()) return reason->attempted;
+                    return std::string(why_not_ready(
                         poller_.snapshot().get(),
-                        options_.ready_needs_events && counted() != Counted::kNothing);
+                        options_.ready_needs_events && counted() != Counted::kNothing));
                   },
               .reload =
                   [this](Reloader::Answer answer) {
@@ -385,6 +397,7 @@ Status App::status() {
   std::vector<std::string> warnings = session_.current().warnings;
   for (std::string& warning : session_.pmu_warnings()) warnings.push_back(std::move(warning));
   for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
+  if (const std::optional<Error> reason = crashes()) warnings.push_back(worded(*reason));
   if (pause_.is_running()) warnings.push_back(pause_.text());
   return make_status({.version = kVersion,
                       .now = BootClock::now(),
@@ -416,6 +429,7 @@ void App::stop() {
   watchdog_.stop();
   signals_.stop();
   pause_.stop();
+  guard_.end();
   web_server_.stop();
 }
 

@@ -18,6 +18,7 @@
 #include "daemon/run/active_session.h"
 #include "daemon/run/cgroup_watcher.h"
 #include "daemon/run/config_watch.h"
+#include "daemon/run/crash_guard.h"
 #include "daemon/run/hierarchy_watch.h"
 #include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
@@ -99,6 +100,7 @@ class App {
   void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
   bool is_starting() const;
   Counted counted() const;
+  std::optional<Error> crashes() const;
   std::vector<Reduction> reductions() const;
   void follow_pause();
   void by_signal(const std::function<void()>& act);
@@ -124,6 +126,7 @@ class App {
   Poller poller_;
   Counting counting_;
   Pause pause_;
+  CrashGuard guard_;
   Watchdog watchdog_;
   Signals signals_;
   WebServer web_server_;

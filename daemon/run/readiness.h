@@ -20,7 +20,7 @@ std::string_view why_not_ready(const collect::Snapshot* snapshot, bool needs_eve
 /// Why less is counted than the groups of the configuration.
 struct Reduction {
   Counted to = Counted::kNothing;
-  std::string_view reason;  ///< configuration, pause
+  std::string_view reason;  ///< configuration, crashes, pause
 };
 
 /// Whether anything is counted, by that rule, and why it is less, as metrics; from the first poll

@@ -32,7 +32,7 @@ struct RouteHandlers {
   std::function<void(const http::Request& request, http::Respond respond)> scrape;
   std::function<Status()> status;
   std::function<bool()> is_healthy;
-  std::function<std::string_view()> why_not_ready;  ///< empty: it is
+  std::function<std::string()> why_not_ready;  ///< empty: it is
   /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
   std::chrono::seconds between_reloads{1};  ///< of clients; and between pauses

@@ -23,10 +23,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Whether at least one configured event is counted.",
      "Also 1 if only cgroups are to be counted and there are none."},
     {"perf_event_exporter_reduced_info", FamilyType::kInfo,
-     "`counted`: software, nothing; `reason`: configuration, pause",
+     "`counted`: software, nothing; `reason`: configuration, crashes, pause",
      "Constant 1 while less is counted than the groups of the configuration.",
      "counted: what is left; software: groups that need no counter of a PMU. reason: the "
-     "configuration has `enabled: false`, or a client or a signal has paused groups."},
+     "configuration has `enabled: false`, earlier starts crashed, or a client or a signal has "
+     "paused groups."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
      "`event`, `scope`, `errno`, `lie`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",

@@ -468,7 +468,11 @@ SelectedEvents select_events(const config::Config& config, const Machine& machin
   EventSelector selector{machine, in_force};
   ResolvedGroups resolved = resolve_all(config, machine, selector);
   if (!resolved.errors.empty()) return {{}, {}, {}, std::move(resolved.errors)};
-  for (const ResolvedGroup& group : resolved.groups) selector.select(group);
+  for (const ResolvedGroup& group : resolved.groups) {
+    if (machine.trying) machine.trying(group.group.name);
+    selector.select(group);
+  }
+  if (machine.trying) machine.trying({});
   SelectedEvents selected = std::move(selector).selected();
   selected.left_out_groups = std::move(resolved.left_out);
   for (const std::string& name : config.origin.left_out_groups) {

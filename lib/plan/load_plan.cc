@@ -63,7 +63,7 @@ using PlanResult = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
 
 /// Errors of its form are reported with errors of its names, and prevent trials.
 PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
-                       perf::PerfKernel& kernel, const Plan* in_force) {
+                       perf::PerfKernel& kernel, const Plan* in_force, const Supervision& by) {
   config::Config& config = loaded.config;
   yaml::Diagnostics& diagnostics = loaded.diagnostics;
   const Result<std::vector<int>> online = host::online_cpus(roots);
@@ -77,13 +77,16 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   const auto left_out = select_cpus(config, roots, *online, is_counted);
   if (!left_out) diagnostics.add_all(left_out.error());
   Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
-  if (!config.enabled) machine.counted = Counted::kNothing;
   machine.max_open_events =
       collect::Budget::open_events_for(host::total_memory(roots), host::memory_limit(roots));
   if (diagnostics.has_errors()) {
     diagnostics.add_all(check_names(config, machine));
     return diagnostics.errors();
   }
+  machine.counted = !config.enabled ? Counted::kNothing
+                    : by.allow      ? by.allow(loaded)
+                                    : Counted::kAll;
+  machine.trying = by.trying;
   Result<Plan, std::vector<yaml::Diagnostic>> plan = make_plan(config, machine, in_force);
   if (!plan) return plan.error();
 
@@ -99,8 +102,8 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
 }  // namespace
 
 PlanResult plan_for_machine(config::Config config, const host::HostRoots& roots,
-                            perf::PerfKernel& kernel, const Plan* in_force) {
-  return plan_loaded({std::move(config), {}}, roots, kernel, in_force);
+                            perf::PerfKernel& kernel, const Plan* in_force, const Supervision& by) {
+  return plan_loaded({std::move(config), {}}, roots, kernel, in_force, by);
 }
 
 Result<config::Loaded> load_config(const std::string& file, config::UnknownKeys unknown) {
@@ -110,13 +113,13 @@ Result<config::Loaded> load_config(const std::string& file, config::UnknownKeys 
 
 PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
                          perf::PerfKernel& kernel, const Plan* in_force,
-                         config::UnknownKeys unknown) {
+                         config::UnknownKeys unknown, const Supervision& by) {
   Result<config::Loaded> loaded = load_config(file, unknown);
   if (!loaded) return std::vector{yaml::diagnostic_of(loaded.error())};
   if (has_filter(loaded->config) && !may_have_filters(file)) {
     loaded->diagnostics.add(yaml::diagnostic_of(filters_refused(file)));
   }
-  return plan_loaded(std::move(*loaded), roots, kernel, in_force);
+  return plan_loaded(std::move(*loaded), roots, kernel, in_force, by);
 }
 
 namespace {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
 #include "config/load.h"
@@ -24,24 +26,31 @@ struct LoadedPlan {
   std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
 };
 
+/// Functions that are called while a plan is made; unless null.
+struct Supervision {
+  /// How much of the configuration may be counted. Before anything is opened.
+  std::function<Counted(const config::Loaded&)> allow = {};
+  std::function<void(const std::string& group)> trying = {};  ///< Machine::trying
+};
+
 /// The configuration in `file`, or the embedded default if that is empty.
-Result<config::Loaded> load_config(const std::string& file, config::UnknownKeys unknown =
-                                                                config::UnknownKeys::kError);
+Result<config::Loaded> load_config(const std::string& file,
+                                   config::UnknownKeys unknown = config::UnknownKeys::kError);
 
 /// The plan of a configuration on the machine; `in_force` as for make_plan. Fails with all its
 /// errors, in the order of the file, and if the machine cannot be read.
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Config config,
                                                                    const host::HostRoots& roots,
                                                                    perf::PerfKernel& kernel,
-                                                                   const Plan* in_force = nullptr);
+                                                                   const Plan* in_force = nullptr,
+                                                                   const Supervision& by = {});
 
 /// The same for the result of load_config(): errors of its form and of its names are reported
 /// together.
-Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::string& file,
-                                                                const host::HostRoots& roots,
-                                                                perf::PerfKernel& kernel,
-                                                                const Plan* in_force = nullptr,
-    config::UnknownKeys unknown = config::UnknownKeys::kError);
+Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(
+    const std::string& file, const host::HostRoots& roots, perf::PerfKernel& kernel,
+    const Plan* in_force = nullptr, const Plan* in_force = nullptr,
+    config::UnknownKeys unknown = config::UnknownKeys::kError, const Supervision& by = {});
 
 /// What a collector is made with and keeps: where it differs, another collector is needed.
 struct CollectorBasis {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Machine {
   std::vector<int> online_cpus;     ///< rising, at least one that is not left out
   LeftOutCpus left_out_cpus = {};   ///< nothing is counted or tried on them
   Counted counted = Counted::kAll;  ///< other groups are left out, and not tried
+  /// Unless null, called before the events of each group are tried, and with "" after the last.
+  std::function<void(const std::string& group)> trying = {};
   ProbeCpus probe_cpus = {resolver, without(online_cpus, left_out_cpus.everywhere),
                           left_out_cpus.everywhere};
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,

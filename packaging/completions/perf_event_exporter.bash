@@ -10,7 +10,7 @@ _perf_event_exporter() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      list | cgroups | size | doctor | health | stat) command=$word ;;
+      list | cgroups | size | doctor | reset | health | stat) command=$word ;;
       --) # a command with options of its own follows
         if type -t _command_offset >/dev/null; then
           _command_offset "$((offset + 1))"
@@ -65,7 +65,7 @@ _perf_event_exporter() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
       elif [[ -z $command ]]; then
-        words='list cgroups size doctor health stat'
+        words='list cgroups size doctor reset health stat'
       fi
       ;;
   esac

@@ -26,7 +26,7 @@ LIMITS = {  # KB
     "docs/cgroups.md": 16,
     "docs/comparison.md": 3,
     "docs/configuration.md": 24,
-    "docs/containers.md": 15,
+    "docs/containers.md": 16,
     "docs/cost.md": 7,
     "docs/events.md": 13,
     "docs/install.md": 10,

@@ -1,0 +1,234 @@
+#include "daemon/run/crash_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "daemon/commands/check_config.h"
+#include "daemon/commands/reset.h"
+#include "daemon/run/app.h"
+#include "http/fetch.h"
+#include "support/counting_kernel.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+bool is_of_a_cpu() {
+  char name[16] = "";
+  ::pthread_getname_np(::pthread_self(), name, sizeof name);
+  return std::string_view(name).starts_with("cpu");
+}
+
+/// Where a start ends by SIGKILL.
+enum class Kill { kNone, kTrial, kOpening, kReading };
+
+class KillingKernel final : public test::CountingKernel {
+ public:
+  explicit KillingKernel(Kill step) : step_(step) {}
+
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    if (step_ == (is_of_a_cpu() ? Kill::kOpening : Kill::kTrial)) die();
+    return kernel_.open(request);
+  }
+  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    if (step_ == Kill::kReading && is_of_a_cpu()) die();
+    return kernel_.read_group(leader_fd, words);
+  }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+
+  std::vector<std::string> opened_groups() { return kernel_.opened_groups(); }
+  std::vector<std::string> open_groups() { return kernel_.open_groups(); }
+
+ private:
+  static void die() { ::kill(::getpid(), SIGKILL); }
+
+  Kill step_;
+  test::ScriptedKernel kernel_;
+};
+
+/// One start of the program, with a hardware and a software group.
+struct StartResult {
+  std::vector<std::string> opened;  ///< after the first poll
+  std::string metrics;
+  std::string status;
+  std::string ready;
+  std::vector<Error> errors;
+};
+
+class CrashGuardTest : public testing::Test {
+ protected:
+  CrashGuardTest() { configure(kGroups); }
+
+  void configure(const std::string& text) { tree_.write("config.yaml", text); }
+  void boot(const std::string& id) { tree_.write("proc/sys/kernel/random/boot_id", id + "\n"); }
+
+  Options options() const {
+    Options options;
+    options.config_file = tree_.path("config.yaml");
+    options.listen_addresses = {"127.0.0.1:0"};
+    options.state_directory = tree_.path("state");
+    options.roots = {tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
+    return options;
+  }
+
+  /// Up to its first poll, if it does not end before.
+  StartResult start(Kill end = Kill::kNone) {
+    StartResult result;
+    KillingKernel kernel{end};
+    Log log{LogLevel::kError, LogFormat::kLogfmt};
+    boost::asio::io_context loop{1};
+    App app{loop, options(), kernel, log};
+    if (const auto started = app.start(); !started) {
+      result.errors = started.error();
+      return result;
+    }
+    EXPECT_TRUE(app.listen());
+    app.poll([&] { boost::asio::post(loop, [&] { loop.stop(); }); });
+    loop.run();
+    result.opened = kernel.open_groups();
+    loop.restart();
+    const std::string address = "127.0.0.1:" + std::to_string(app.ports().front());
+    std::thread client{[&] {
+      const auto get = [&](const char* path) {
+        const auto answer = http::fetch({address, false}, path, std::chrono::seconds{60});
+        return answer ? answer->body : answer.error().attempted;
+      };
+      result.status = get("/api/v1/status");
+      result.ready = get("/-/ready");
+      loop.stop();
+    }};
+    loop.run();
+    client.join();
+    result.metrics = app.scrape();
+    app.stop();
+    return result;
+  }
+
+  /// In a process of its own, which is killed.
+  void crash(Kill step) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      (void)start(step);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it was to be killed";
+  }
+
+  static constexpr const char* kGroups =
+      "groups:\n"
+      "  - {name: core, events: [cycles], scope: cpu}\n"
+      "  - {name: software, events: [page-faults], scope: cpu}\n";
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
+                       {"proc/sys/kernel/random/boot_id", "one\n"},
+                       {"state/other", ""}};
+};
+
+TEST_F(CrashGuardTest, TheFourthStartCountsSoftwareEventsWhereverTheOthersWereKilled) {
+  for (const Kill step : {Kill::kTrial, Kill::kOpening, Kill::kReading}) {
+    for (int kill = 0; kill < 3; ++kill) crash(step);
+
+    const StartResult fourth = start();
+
+    EXPECT_THAT(fourth.opened, ElementsAre("cpu0 dummy", "cpu0 page-faults"));
+    EXPECT_THAT(fourth.metrics, AllOf(HasSubstr("perf_cpu_page_faults_total"),
+                                      Not(HasSubstr("perf_cpu_cycles_total")),
+                                      HasSubstr("perf_event_exporter_reduced_info{"
+                                                "counted=\"software\",reason=\"crashes\"} 1")));
+    EXPECT_THAT(fourth.ready, HasSubstr("only software events are counted: the exporter crashed"));
+    EXPECT_THAT(fourth.status, HasSubstr("perf_event_exporter reset"));
+
+    EXPECT_EQ(reset_crashes(options()), kOk);
+    const StartResult fifth = start();
+
+    EXPECT_THAT(fifth.opened, ElementsAre("cpu0 cycles", "cpu0 dummy", "cpu0 page-faults"));
+    EXPECT_EQ(fifth.ready, "ready\n");
+  }
+}
+
+TEST_F(CrashGuardTest, NothingIsOpenedAfterThreeMore) {
+  for (int kill = 0; kill < 6; ++kill) crash(Kill::kOpening);
+
+  const StartResult seventh = start();
+
+  EXPECT_THAT(seventh.opened, IsEmpty());
+  EXPECT_THAT(seventh.metrics, HasSubstr("reduced_info{counted=\"nothing\",reason=\"crashes\"} 1"));
+  EXPECT_THAT(seventh.ready, HasSubstr("nothing is counted: the exporter crashed three times"));
+}
+
+TEST_F(CrashGuardTest, ACheckNextToItOpensNoMoreThanItDoes) {
+  for (int kill = 0; kill < 3; ++kill) crash(Kill::kOpening);
+  const StartResult fourth = start();
+  Options check = options();
+  check.check_config = check.check_start = true;
+  KillingKernel kernel{Kill::kNone};
+
+  EXPECT_EQ(check_config(check, kernel), kOk);
+
+  EXPECT_THAT(kernel.opened_groups(), Each(HasSubstr("page-faults")));
+}
+
+TEST_F(CrashGuardTest, TheGroupThatWasTriedIsNamed) {
+  for (int kill = 0; kill < 3; ++kill) crash(Kill::kTrial);
+
+  EXPECT_THAT(start().ready, HasSubstr("while it tried group 'core'"));
+}
+
+TEST_F(CrashGuardTest, AStopOfTheMachineInTheStartIsEnough) {
+  crash(Kill::kReading);
+  boot("two");
+
+  EXPECT_THAT(start().opened, ElementsAre("cpu0 dummy", "cpu0 page-faults"));
+}
+
+TEST_F(CrashGuardTest, AnotherConfigurationCountsEverythingAgain) {
+  for (int kill = 0; kill < 3; ++kill) crash(Kill::kOpening);
+  configure(std::string(kGroups) + "# better\n");
+
+  EXPECT_THAT(start().opened, ElementsAre("cpu0 cycles", "cpu0 dummy", "cpu0 page-faults"));
+}
+
+TEST_F(CrashGuardTest, AStartThatFailsOrEndsOnRequestIsNoCrash) {
+  for (int end = 0; end < 9; ++end) {
+    configure("groups: [{name: a, events: [cylces], scope: cpu}]\n");
+    EXPECT_FALSE(start().errors.empty());
+    configure(kGroups);
+    EXPECT_THAT(start().opened, ElementsAre("cpu0 cycles", "cpu0 dummy", "cpu0 page-faults"));
+  }
+}
+
+TEST_F(CrashGuardTest, ADirectoryThatCannotBeWrittenStopsNothing) {
+  tree_.remove("state");
+
+  for (int kill = 0; kill < 3; ++kill) crash(Kill::kOpening);
+
+  EXPECT_THAT(start().opened, ElementsAre("cpu0 cycles", "cpu0 dummy", "cpu0 page-faults"));
+  EXPECT_EQ(reset_crashes(options()), kOk);
+}
+
+}  // namespace
+}  // namespace pex::daemon
