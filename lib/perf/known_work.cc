@@ -127,9 +127,9 @@ std::optional<WorkDone> do_known_work(const KnownWork& work) {
     return {};
   }
   if (!touch(work.pages)) return {};
+  done.cpu_time = thread_time() - begun;  // a part of a switch is in no event of the thread
   for (std::size_t i = 0; i < work.sleeps; ++i) std::this_thread::sleep_for(work.sleep);
   done.switches.least = switches_of(usage()) - switches_of(before);
-  done.cpu_time = thread_time() - begun;
   if (work.other_cpu >= 0 && host::bind_thread_to(work.other_cpu)) {
     if (!host::bind_thread_to(work.cpu)) return {};
     ++done.migrations;
