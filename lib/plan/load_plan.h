@@ -49,8 +49,8 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Confi
 /// together.
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(
     const std::string& file, const host::HostRoots& roots, perf::PerfKernel& kernel,
-    const Plan* in_force = nullptr, const Plan* in_force = nullptr,
-    config::UnknownKeys unknown = config::UnknownKeys::kError, const Supervision& by = {});
+    const Plan* in_force = nullptr, config::UnknownKeys unknown = config::UnknownKeys::kError,
+    const Supervision& by = {});
 
 /// What a collector is made with and keeps: where it differs, another collector is needed.
 struct CollectorBasis {
