@@ -295,7 +295,7 @@ struct Config {
   bool is_default = false;
   Origin origin;
   bool truth_check = true;  ///< events that count wrongly are left out
-  bool enabled = true;  ///< false: no event is opened
+  bool enabled = true;      ///< false: no event is opened
   Collection collection;
   Cpus cpus;
   std::vector<Group> groups;

@@ -134,7 +134,7 @@ class Activity {
   BootClock::time_point since_;                   ///< when the totals began, at 0
   std::array<std::vector<Measure>, 2> measures_;  ///< by Scope; of that plan
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
-  CpuTime used_{};                           ///< to date at that time
+  CpuTime used_{};                         ///< to date at that time
   Clock::time_point due_;
   std::deque<End> ends_;         ///< of the points; at most kPoints, the newest last
   std::size_t points_made_ = 0;  ///< points ever made of this plan
