@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
+#include "daemon/doctor/platforms.h"
 #include "events/event_syntax.h"
 #include "host/cpu_list.h"
 #include "host/perf_users.h"
@@ -98,6 +99,17 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
           "pin events"};
 }
 
+Finding no_core_pmu(const std::optional<Platform>& platform) {
+  return {
+      State::kNote, "core PMUs",
+      "none: this machine has no hardware counters" + (platform ? " (" + platform->name + ")" : ""),
+      "cycles, instructions, cache and branch events cannot be counted; software events, "
+      "tracepoints and probes can",
+      platform ? std::string(platform->remedy)
+               : "in a virtual machine: enable a virtual PMU (QEMU: -cpu host,pmu=on), or use "
+                 "an instance type that has one"};
+}
+
 }  // namespace
 
 Findings check_cpus(const CheckInputs& here) {
@@ -131,12 +143,7 @@ Findings check_pmus(const CheckInputs& here) {
   if (here.has_core_pmu()) {
     findings.push_back(good("core PMUs", families(pmus, events::PmuKind::kCore)));
   } else {
-    findings.push_back(
-        {State::kNote, "core PMUs", "none: this machine has no hardware counters",
-         "cycles, instructions, cache and branch events cannot be counted; software events, "
-         "tracepoints and probes can",
-         "in a virtual machine: enable a virtual PMU (QEMU: -cpu host,pmu=on), or use an "
-         "instance type that has one"});
+    findings.push_back(no_core_pmu(platform_of(here.options.roots)));
   }
   if (const std::string uncore = families(pmus, events::PmuKind::kUncore); !uncore.empty()) {
     findings.push_back(good("uncore PMUs", uncore));

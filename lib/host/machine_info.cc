@@ -199,9 +199,9 @@ void describe_arm(const Fields& cpu, MachineInfo& info) {
 
 /// By the firmware's table; empty for one that belongs to no hypervisor.
 std::string hypervisor_of_firmware(const HostRoots& roots) {
-  if (text_of(roots.firmware("product_name")).ends_with(kBareMetal)) return {};
+  if (firmware_field(roots, "product_name").ends_with(kBareMetal)) return {};
   for (const char* field : kFirmwareFields) {
-    const std::string text = text_of(roots.firmware(field));
+    const std::string text = firmware_field(roots, field);
     const auto begins = [&](const HypervisorEntry& each) { return text.starts_with(each.text); };
     if (const auto* found = lookup(kHypervisors, begins, true)) return std::string(found->name);
   }
@@ -232,6 +232,15 @@ MachineInfo machine_info(const HostRoots& roots) {
   info.hypervisor = hypervisor_of(roots, cpu);
   info.kernel = text_of(roots.sysctl("kernel/osrelease"));
   return info;
+}
+
+std::string firmware_field(const HostRoots& roots, const std::string& field) {
+  return text_of(roots.firmware(field));
+}
+
+std::string acpi_maker(const HostRoots& roots) {
+  const std::string table = text_of(roots.acpi_table("FACP"));
+  return table.size() < 16 ? std::string() : table.substr(10, 6);  // ACPI specification, 5.2.6
 }
 
 }  // namespace pex::host

@@ -29,4 +29,10 @@ struct MachineInfo {
 /// Reads what can be read.
 MachineInfo machine_info(const HostRoots& roots);
 
+/// A field of the firmware's table (DMI): "sys_vendor". Empty if it cannot be read.
+std::string firmware_field(const HostRoots& roots, const std::string& field);
+
+/// Who made the tables of ACPI (OEMID): "FIRECK" for Firecracker. Empty if they cannot be read.
+std::string acpi_maker(const HostRoots& roots);
+
 }  // namespace pex::host

@@ -30,6 +30,10 @@ struct HostRoots {
   std::string hypervisor_type() const { return sysfs + "/hypervisor/type"; }
   /// A field of the firmware's table (DMI): "sys_vendor".
   std::string firmware(const std::string& field) const { return sysfs + "/class/dmi/id/" + field; }
+  /// A table of ACPI, by its signature: "FACP". Only root can read it.
+  std::string acpi_table(const std::string& signature) const {
+    return sysfs + "/firmware/acpi/tables/" + signature;
+  }
   /// The usual mount points of tracefs, first choice first; see tracing.h.
   std::string tracing() const { return sysfs + "/kernel/tracing"; }
   std::string legacy_tracing() const { return sysfs + "/kernel/debug/tracing"; }

@@ -78,6 +78,11 @@ class DoctorTest : public testing::Test {
     self_.permissions.effective = self_.permissions.permitted = self_.permissions.bounding =
         host::CapabilitySet{capabilities};
   }
+  void become_an_instance_of_ec2() {
+    tree_.write("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n\n");
+    tree_.write("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+    tree_.write("sys/class/dmi/id/product_name", "m5.large\n");
+  }
   void refuse_everything(int code) { kernel_.refuse("dummy", code); }
 
   std::vector<Finding> all() { return check_all(options_, kernel_, self_); }
@@ -471,6 +476,20 @@ TEST_F(DoctorTest, ReportsPlainlyThatThereIsNoHardwarePmu) {
   EXPECT_THAT(one("core PMUs").consequence, HasSubstr("cycles"));
   EXPECT_THAT(one("core PMUs").remedy, HasSubstr("virtual PMU"));
   EXPECT_THAT(on("free counters"), IsEmpty());
+}
+
+TEST_F(DoctorTest, NamesTheCloudThatHasNoPmuAndItsInstanceTypesThatHave) {
+  become_an_instance_of_ec2();
+  tree_.remove("sys/bus/event_source/devices/cpu");
+
+  EXPECT_THAT(one("core PMUs").what, HasSubstr("(Amazon EC2, m5.large)"));
+  EXPECT_THAT(one("core PMUs").remedy, HasSubstr("*5.12xlarge"));
+}
+
+TEST_F(DoctorTest, SaysNothingOfACloudThatHasThePmu) {
+  become_an_instance_of_ec2();
+
+  EXPECT_THAT(format_findings(all()), Not(HasSubstr("Amazon")));
 }
 
 TEST_F(DoctorTest, NotesASysfsThatShowsNoPmu) {

@@ -204,6 +204,19 @@ TEST_F(MachineInfoTest, KnowsAHypervisorThatNothingNames) {
   EXPECT_TRUE(info().is_virtual());
 }
 
+TEST_F(MachineInfoTest, ReadsWhoMadeTheFirmware) {
+  tree_.write("sys/class/dmi/id/bios_version", "4.11.amazon\n");
+  tree_.write("sys/firmware/acpi/tables/FACP", std::string("FACP\x14\x01\0\0\x06"
+                                                           "fFIRECKFCVMFADT",
+                                                           24));
+  const HostRoots roots{.sysfs = tree_.path("sys"), .procfs = {}, .cgroupfs = {}};
+
+  EXPECT_EQ(firmware_field(roots, "bios_version"), "4.11.amazon");
+  EXPECT_EQ(acpi_maker(roots), "FIRECK");
+  tree_.write("sys/firmware/acpi/tables/FACP", "FACP");
+  EXPECT_EQ(acpi_maker(roots), "");
+}
+
 TEST_F(MachineInfoTest, HasNoHypervisorOnHardwareOfACloud) {
   EXPECT_EQ(hypervisor_with(kIntel, "sys_vendor", "Amazon EC2\n"), "");
   tree_.write("sys/class/dmi/id/product_name", "m7g.metal\n");
