@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,9 +18,11 @@
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/platforms.h"
 #include "events/event_syntax.h"
+#include "events/event_table.h"
 #include "host/cpu_list.h"
 #include "host/perf_users.h"
 #include "host/permissions.h"
+#include "perf/open_remedy.h"
 #include "plan/machine/free_counters.h"
 #include "plan/probe_cpus.h"
 
@@ -159,6 +162,25 @@ Findings check_free_counters(const CheckInputs& here) {
   std::transform(pmus.begin(), pmus.end(), std::back_inserter(findings),
                  [&](const events::Pmu* pmu) { return counters_of(here, *pmu); });
   return findings;
+}
+
+/// Of a virtual machine: hypervisors hide events, which CPUs themselves have.
+Findings check_hidden_events(const CheckInputs& here) {
+  constexpr std::string_view kNames[] = {"cycles", "instructions", "cache-references",
+                                         "cache-misses", "branch-misses"};
+  if (!here.has_core_pmu() || !here.may_open()) return {};
+  const std::optional<Platform> platform = platform_of(here.options.roots);
+  if (!platform) return {};
+  std::vector<std::string> hidden;
+  for (const std::string_view name : kNames) {
+    const std::vector<perf::CounterSpec> event = {events::generic_counter(name)};
+    const auto opened =
+        perf::CounterGroup::open(here.kernel, event, {here.cpus.front(), -1, {}}, {});
+    if (!opened && !perf::can_be_remedied(opened.error().error.code)) hidden.emplace_back(name);
+  }
+  if (hidden.empty()) return {};
+  return {{State::kNote, "hidden events", join(hidden, ", ") + " (" + platform->name + ")",
+           "they cannot be counted", std::string(platform->remedy)}};
 }
 
 /// Programs are named by those who run them: whatever their names have is printed harmlessly.

@@ -60,6 +60,7 @@ Findings check_cpus(const CheckInputs& here);  // check_machine.cc
 Findings check_tracefs(const CheckInputs& here);
 Findings check_pmus(const CheckInputs& here);
 Findings check_free_counters(const CheckInputs& here);
+Findings check_hidden_events(const CheckInputs& here);
 Findings check_other_users(const CheckInputs& here);
 Findings check_nmi_watchdog(const CheckInputs& here);
 

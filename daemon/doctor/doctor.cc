@@ -19,7 +19,7 @@ using State = Finding::State;
 /// All checks, ordered so that a finding may explain the next one.
 using Subject = Findings (*)(const CheckInputs&);
 constexpr Subject kSubjects[] = {
-    check_kernel,  // a comment keeps them in one column
+    check_kernel,
     check_cpus,
     check_perf_event_open,
     check_paranoid,
@@ -28,6 +28,7 @@ constexpr Subject kSubjects[] = {
     check_tracefs,
     check_pmus,
     check_free_counters,
+    check_hidden_events,  // a comment keeps them in one column
     check_other_users,
     check_nmi_watchdog,
     check_mux_interval,

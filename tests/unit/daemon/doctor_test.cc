@@ -486,6 +486,17 @@ TEST_F(DoctorTest, NamesTheCloudThatHasNoPmuAndItsInstanceTypesThatHave) {
   EXPECT_THAT(one("core PMUs").remedy, HasSubstr("*5.12xlarge"));
 }
 
+TEST_F(DoctorTest, NamesTheEventsThatAHypervisorHides) {
+  become_an_instance_of_ec2();
+  kernel_.refuse("cache-references", ENOENT);
+  kernel_.refuse("cache-misses", EOPNOTSUPP);
+  kernel_.refuse("branch-misses", EBUSY);
+
+  EXPECT_EQ(one("hidden events").state, State::kNote);
+  EXPECT_EQ(one("hidden events").what, "cache-references, cache-misses (Amazon EC2, m5.large)");
+  EXPECT_THAT(one("hidden events").remedy, HasSubstr("*5.12xlarge"));
+}
+
 TEST_F(DoctorTest, SaysNothingOfACloudThatHasThePmu) {
   become_an_instance_of_ec2();
 
