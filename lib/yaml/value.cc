@@ -263,7 +263,7 @@ void refuse_word(const Value& value, const std::string& text, std::string_view n
                  const std::vector<std::string>& words, std::string_view remedy) {
   const std::optional<std::string> meant = nearest(text, words);
   value.refuse_unknown(fmt::format("{} is not {}", value.quoted_text(), noun),
-               meant ? fmt::format("did you mean '{}'?", *meant) : std::string(remedy));
+                       meant ? fmt::format("did you mean '{}'?", *meant) : std::string(remedy));
 }
 
 }  // namespace pex::yaml
