@@ -177,6 +177,9 @@ void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
   families.push_back(cgroup_sources(last_));
   families.push_back(cgroup_directories(last_.cgroup_directories));
   add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));
+  if (cpu_wait_.count() > 0) {  // else the kernel does not report it
+    add(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count());
+  }
   if (last_.cpus_by_records > 0 || switch_records_.written > 0) collect_records(families);
 }
 
@@ -196,8 +199,6 @@ void PollMetrics::collect_records(std::vector<MetricFamily>& families) const {
   };
   add(self_family("perf_event_exporter_unnamed_cgroups"), number(last_.unnamed_cgroups));
   add(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"), unnamed_time_.count());
-  if (cpu_wait_.count() == 0) return;  // the kernel does not report it
-  add(self_family("perf_event_exporter_cpu_wait_seconds_total"), cpu_wait_.count());
 }
 
 }  // namespace pex::exposition

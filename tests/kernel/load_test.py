@@ -113,7 +113,10 @@ class WaitTest(unittest.TestCase):
 
     def test_time_for_which_counting_threads_waited_for_a_cpu_is_that_of_the_kernel(self):
         harness.require_events("task-clock")
-        daemon = self.enterContext(harness.Daemon(harness.config_of(events=["task-clock"])))
+        tree = self.enterContext(harness.CgroupTree("wait"))
+        tree.make("a")
+        config = harness.config_of(events=["task-clock"], include=[tree.pattern])
+        daemon = self.enterContext(harness.Daemon(config))
         for cpu in harness.online_cpus():
             self.enterContext(harness.Process(["sh", "-c", "while :; do :; done"],
                                               preexec_fn=lambda cpu=cpu: os.sched_setaffinity(0, {cpu})))
