@@ -1112,7 +1112,6 @@ class HotplugTest(AnyRun, MachineTest):
 
     def test_pinned_group_recovers_by_itself_when_counters_are_free(self):
         kept = "perf_cpu_kept_instructions_total"
-        self.assertEqual([self.off_pmu(name) for name in ("recovered-1", "recovered-2")], [0, 0])
         self.assertGreater(self.grown(kept, "held-2", "recovered-1", cpu="1"), 0)
         self.assertGreater(self.grown(kept, "recovered-1", "recovered-2", cpu="1"), 0)
         enabled = self.grown("perf_group_enabled_seconds_total", "recovered-1", "recovered-2",
