@@ -114,6 +114,7 @@ class Losses::Settling {
       // Counted on some of the CPUs only, it may have run on the others.
       const bool is_known = found.is_estimate && lost[group] == interval.lost && of.has_counted;
       if (!is_known) add_unmeasured(slot, group, time);
+      add_unmeasured(slot, group, std::min(found.unsure, lost[group] - time));
       fill(slot, group, of, more, is_known ? time : nanoseconds{0}, found.variance);
       note(slot, group, of);
     }

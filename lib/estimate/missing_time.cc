@@ -1,6 +1,7 @@
 #include "estimate/missing_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace pex::estimate {
@@ -30,8 +31,9 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
   const double used = number_of_ns(interval.used) * (is_known ? 1 / ratio_ : 1 + kMaxExcess);
   balance_ += used - counted;
   const bool stands_still = used <= 0 && counted <= 0;  // then the account is exact
-  if (stands_still && balance_ <= kTick) balance_ = 0;
-  const double most = is_known || stands_still ? balance_ : balance_ + kTick;
+  const bool is_certain = std::exchange(stood_still_, stands_still) && stands_still;
+  if (is_certain && balance_ <= kTick) balance_ = 0;
+  const double most = is_known || is_certain ? balance_ : std::max(balance_, 0.0) + kTick;
   const double time = std::clamp(most, 0.0, lost);
   balance_ = std::max(balance_ - time, -kTick);
   if (intervals_ % kRemembered == 0) balance_ = std::min(balance_, kTick);
@@ -40,6 +42,8 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
     const double of_ratio = used / ratio_;
     const double variance = of_ratio * of_ratio * spread_ + kTick * kTick / 6;
     found.variance = std::min(variance, lost * lost / 4);
+    const double error = is_certain ? 0 : std::min(std::sqrt(variance), lost - time);
+    found.unsure = Time{static_cast<std::int64_t>(error)};
   }
   return found;
 }

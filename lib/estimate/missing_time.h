@@ -21,6 +21,7 @@ class MissingTime {
   };
   struct Found {
     Time time{};          ///< at most Interval::lost
+    Time unsure{};        ///< it may be so much more
     double variance = 0;  ///< of it, ns^2
     /// Else the ratio of the clocks is not known yet, and `time` is an upper bound.
     bool is_estimate = false;
@@ -32,8 +33,9 @@ class MissingTime {
   void learn(const Interval& interval);
   void add_sample(double ratio);
 
-  double ratio_ = 1;   ///< used / counted
-  double spread_ = 0;  ///< variance of it
+  double ratio_ = 1;         ///< used / counted
+  double spread_ = 0;        ///< variance of it
+  bool stood_still_ = true;  ///< in the last interval; a loss of it may be reported in this one
   int samples_ = 0;
   unsigned intervals_ = 0;
   Interval sum_;             ///< of intervals for the next sample

@@ -95,8 +95,10 @@ TEST_F(LossesTest, TheOneThatRanIsEstimatedAndHasTheTimeAsNotCounted) {
   poll(100ms, 600ms);
   const GroupTimes& now = table_.rows[kA].times;
   EXPECT_EQ(now.running - before.running, 300ms);
-  EXPECT_EQ(now.enabled - before.enabled, 400ms);
-  EXPECT_EQ(now.unmeasured, before.unmeasured);
+  const nanoseconds unsure = now.unmeasured - before.unmeasured;
+  EXPECT_EQ(now.enabled - before.enabled, 400ms + unsure);
+  EXPECT_GT(unsure, 0ms);
+  EXPECT_LT(unsure, 10ms) << "a tick of the kernel";
   EXPECT_NEAR(static_cast<double>(table_.total(kA, 0).value - counted.value), 400, 1);
   EXPECT_EQ(table_.total(kA, 0).observed - counted.observed, 300U);
   EXPECT_GT(table_.total(kA, 0).variance, 0);
