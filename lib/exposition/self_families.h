@@ -157,13 +157,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "A change that removes TLS, client verification or all users is refused unless the file "
      "allows it."},
     {"perf_event_exporter_config_info", FamilyType::kInfo, "`hash`, `source`, `revision`",
-     "Constant 1, with labels that identify the configuration in force.",
+     "Constant 1, with labels of the configuration in force.",
      "hash: the first 12 digits of the SHA-256 of its text, as sha256sum prints them. source: the "
      "path of the file, or embedded. revision: as in the file."},
     {"perf_event_exporter_config_unknown_keys", FamilyType::kGauge, "",
-     "Keys and words of the configuration file that this version of the exporter does not know, "
-     "and "
-     "ignores.",
+     "Keys and words of the configuration file that are ignored, as this version lacks them.",
      "Only with a file. The log and the status page name them."},
     {"perf_event_exporter_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the configuration succeeded."},
