@@ -45,7 +45,8 @@ class Losses::Settling {
     if (is_same && most.count() == 0 && counted_at(slot) == account->groups[*whole_].counted) {
       return;  // it did nothing, and its account stands still
     }
-    const std::optional<nanoseconds> used = cpu_time(cgroup->path);
+    const bool may_read = reads_++ < kMaxReads;
+    const std::optional<nanoseconds> used = may_read ? cpu_time(cgroup->path) : std::nullopt;
     if (!used) return give_up(slot);
     if (!is_same) {
       give_up(slot);
@@ -153,6 +154,7 @@ class Losses::Settling {
   std::span<GroupTable* const> tables_;
   std::optional<std::size_t> whole_;
   const Add& add_;
+  std::size_t reads_ = 0;
   // Reused, to allocate less.
   std::vector<estimate::EventIncrement> increments_;
   std::vector<estimate::EventModel> models_;

@@ -31,6 +31,10 @@ class Losses {
   /// Adds this to the totals of a group at a slot.
   using Add = std::function<void(std::size_t slot, std::size_t group, const GroupSum& more)>;
 
+  /// A reading takes 8 us (Linux 6.18, 2 CPUs), and more with many CPUs: the time of further
+  /// cgroups that lack something in a poll is unmeasured.
+  static constexpr std::size_t kMaxReads = 1000;
+
   explicit Losses(std::size_t groups) : groups_(groups) {}
 
   /// Another plan has so many groups. What was not settled is dropped.

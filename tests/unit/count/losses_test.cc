@@ -137,6 +137,28 @@ TEST_F(LossesTest, AnotherCgroupOfTheSameSeriesBeginsAnew) {
   EXPECT_EQ(table_.rows[kA].times.unmeasured - before, 600ms);
 }
 
+TEST_F(LossesTest, BeyondTheReadingsOfAPollAllIsUnmeasured) {
+  const std::size_t many = Losses::kMaxReads + 2;
+  for (std::size_t slot = targets_.cgroups.size(); slot < many; ++slot) {
+    CgroupTarget target;
+    target.cgroup = std::make_shared<const cgroup::Cgroup>(
+        cgroup::Cgroup{"/" + std::to_string(slot), slot + 10, {}});
+    targets_.cgroups.push_back(std::move(target));
+  }
+  table_.rows.resize(many);
+  table_.totals.resize(many);
+  losses_.resize(many);
+  const auto lose = [&] {
+    for (std::size_t slot = 0; slot < many; ++slot) losses_.add(slot, 0, 5ms);
+    poll(0ms, 0ms);
+  };
+  lose();
+  EXPECT_EQ(reads_, static_cast<int>(Losses::kMaxReads));
+  lose();
+  EXPECT_EQ(table_.rows[2].times.unmeasured, 5ms) << "it stood still in the second one";
+  EXPECT_EQ(table_.rows[many - 1].times.unmeasured, 10ms);
+}
+
 TEST_F(LossesTest, CgroupsAreReadOnlyForAWhileAfterOne) {
   poll(0ms, 0ms);
   EXPECT_EQ(reads_, 0);
