@@ -44,7 +44,7 @@ MetricFamily refusals(const plan::Plan& plan) {
                 {"remedy", perf::can_be_remedied(code) && !lies ? "yes" : "no"}},
                1);
     if (!lies) continue;
-    family.metric.back().label.push_back({"lie", std::string(name_of(available.truth))});
+    family.metric.back().label.push_back({"fault", std::string(name_of(available.truth))});
   }
   return family;
 }

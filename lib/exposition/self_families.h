@@ -29,11 +29,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "configuration has `enabled: false`, earlier starts crashed, or a client or a signal has "
      "paused groups."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
-     "`event`, `scope`, `errno`, `lie`, `remedy`",
+     "`event`, `scope`, `errno`, `fault`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",
      "One series for each event that could not be counted on this machine when the configuration "
      "was last loaded, in a group of the scope that lists it; none for events that an optional "
-     "group lacks. errno: empty if the kernel did not refuse it. lie: how it counted known work "
+     "group lacks. errno: empty if the kernel did not refuse it. fault: how it counted known work "
      "wrongly (truth_check), or empty. remedy: yes if rights, limits, "
      "other programs or the "
      "configuration can be changed, no if the hardware or the kernel lacks the event."},

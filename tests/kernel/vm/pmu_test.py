@@ -1142,7 +1142,7 @@ class DefaultConfigurationChecks(AnyRun):
         """QEMU counts the instructions of all CPUs on each, which the truth check may find."""
         return self.record.scrapes["start"].has("perf_event_exporter_event_refusal_info",
                                                 event="instructions", scope="cpu", errno="",
-                                                remedy="no", lie="counts_other_cpus")
+                                                remedy="no", fault="counts_other_cpus")
 
     def test_counts_go_on_however_a_cpu_goes_and_comes_back(self):
         self.assert_nothing_fell(*self.MARKS)
