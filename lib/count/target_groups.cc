@@ -215,12 +215,7 @@ std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
                                                          nanoseconds begun, nanoseconds ended) {
   constexpr nanoseconds kMax = std::chrono::milliseconds{20};  // a coarse clock has such ticks
   const nanoseconds time = plan_->shares_pmu ? since.enabled : since.running;
-  const bool is_counting = time.count() > 0 && !since.time_fell && !is_paused_;
-  const nanoseconds missed = begun - advanced_at_[target] - since.enabled;
-  if (is_counting && !plan_->mode.pinned && missed > kMax + since.enabled / 1000) {
-    add_unmeasured(target, missed);  // it stood still, and counts again; 0.1 %: clocks differ
-  }
-  if (is_counting || since.time_fell || is_paused_) advanced_at_[target] = ended;
+  if (time.count() > 0 || since.time_fell || is_paused_) advanced_at_[target] = ended;
   const nanoseconds standstill = begun - advanced_at_[target];
   return standstill > kMax ? std::optional(standstill) : std::nullopt;
 }

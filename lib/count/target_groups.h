@@ -130,8 +130,7 @@ class TargetGroups {
 
   /// For a whole CPU, whose time always advances: for how long it has stood still, if that is so
   /// long that the kernel will not count the group any more (perf::CounterGroup::open). In the time
-  /// of CounterSource::now(); it was read between `begun` and `ended`. If it stood still and counts
-  /// again, the time is added as unmeasured.
+  /// of CounterSource::now(); it was read between `begun` and `ended`.
   std::optional<std::chrono::nanoseconds> find_standstill(std::size_t target,
                                                           const perf::GroupInterval& since,
                                                           std::chrono::nanoseconds begun,

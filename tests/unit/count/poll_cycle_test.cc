@@ -467,21 +467,6 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
   EXPECT_EQ(totals.times().enabled, milliseconds{1505});
 }
 
-TEST_F(PollCycleTest, AGroupThatStoodStillAndCountsAgainLacksTheTime) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.pass(milliseconds{1000});
-  kernel_.answer("cpu0 cycles", counts(milliseconds{505}, milliseconds{505}, {107, 13}));
-
-  EXPECT_EQ(run(cycle, targets({})).groups_opened, 0U);
-
-  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
-  EXPECT_EQ(totals[0].value, 107U);
-  EXPECT_EQ(totals.times().unmeasured, milliseconds{500});
-  EXPECT_EQ(totals.times().enabled, milliseconds{1005});
-}
-
 TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
   const auto a = make_cgroup("/a");
   test::CountedCycle cycle{source(0), plan_, 0};
