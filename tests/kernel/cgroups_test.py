@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import heapq
 import itertools
 import json
@@ -668,18 +669,21 @@ class UncountedTest(unittest.TestCase):
             last = next((each for each in samples if each[0] >= first[0] + span), None)
             if last:
                 values.append(ratio(*(b - a for a, b in zip(first, last))))
-        self.assertTrue(values, f"no samples of {span} s")
+        if not values:
+            raise harness.Disturbed(f"no samples of {span} s")
         return min(values), max(values)
 
     def check_share(self, share, samples, span):
         least, most = self.bounds(samples, span, lambda seconds, machine, hog: hog / machine)
-        self.assertTrue(least - 0.02 <= share <= most + 0.02, f"{share}, not {least} to {most}")
+        if not least - 0.02 <= share <= most + 0.02:
+            raise harness.Disturbed(f"a share of {share}, not {least} to {most}")
 
     def test_a_busy_loop_that_no_pattern_matches_is_found_with_its_share(self):
         self.enterContext(harness.busy_loop(self.tree, self.counted, self.cpu))
         daemon = self.enterContext(harness.Daemon(self.config))
         daemon.scrape_after_polls()
         self.enterContext(harness.busy_loop(self.tree, self.hog, self.cpu))
+        samples = self.enterContext(self.sampled())
         polls = status(daemon)["polls"]["polls_total"]
 
         def found():
@@ -690,10 +694,9 @@ class UncountedTest(unittest.TestCase):
         self.assertLessEqual(status(daemon)["polls"]["polls_total"] - polls, 3, "two, and one under way")
 
         def attempt():
-            with self.sampled() as samples:
-                before = self.moment(daemon)
-                after = self.moment(daemon)
-                part = found()
+            before = self.moment(daemon)
+            after = self.moment(daemon)
+            part = found()
             uncounted, machine, counted, _, _ = (
                 later - earlier for earlier, later in zip(before, after))
             if abs(uncounted - (machine - counted)) > 0.02 * machine + 0.1:
@@ -712,11 +715,11 @@ class UncountedTest(unittest.TestCase):
             return status(daemon)["activity"]
 
         harness.until("a row of the table", lambda: activity()["top_cgroups"])
-        first = activity()["recent_seconds"]
         self.enterContext(harness.busy_loop(self.tree, self.hog, self.cpu))
-        harness.until("another point", lambda: activity()["recent_seconds"] > first)
 
         def attempt():
+            first = activity()["recent_seconds"]
+            harness.until("another point", lambda: activity()["recent_seconds"] > first)
             now = status(daemon)
             rows = now["activity"]["top_cgroups"]
             self.assertEqual([each["cgroup"] for each in rows], [self.counted])
@@ -733,7 +736,7 @@ class UncountedTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(self.config)
             file.flush()
-            for command in ("cgroups", "doctor"):
+            def attempt(command):
                 with self.sampled() as samples:
                     done = subprocess.run(
                         [harness.daemon_binary, command, f"--config.file={file.name}"],
@@ -743,6 +746,9 @@ class UncountedTest(unittest.TestCase):
                                  r"cgroups.include matches it; add '[^']*_\*_uncounted/hog_\*'")
                 share = float(re.search(rf"([\d.]+) %: {self.hog} ", said)[1]) / 100
                 self.check_share(share, samples, 0.9)
+
+            for command in ("cgroups", "doctor"):
+                harness.undisturbed(functools.partial(attempt, command))
 
     def test_has_nothing_that_a_counted_cgroup_did_before_it_ended(self):
         daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="2s")))
