@@ -177,6 +177,9 @@ class TruthCheck {
                    const Interval& seen) const {
     const WorkDone& done = seen.done;
     const bool of_task = place.pid == 0;
+    // At each switch between cgroups that are counted, the clock of a CPU stands still
+    // (docs/metrics.md).
+    const Bounds clock = {seen.time.least / 4, seen.time.most};
     std::uint64_t misses = kAny;
     for (std::size_t i = 0; i < group.size(); ++i) {
       const bool is_miss = quantity_of(attributes(group[i])) == Quantity::kMisses;
@@ -193,9 +196,9 @@ class TruthCheck {
         {done.faults, done.faults},
         done.switches,
         {done.migrations, done.migrations},
-        {of_task ? static_cast<std::uint64_t>(done.cpu_time.count()) * 3 / 4 : seen.time.least,
-         seen.time.most},
-        {of_task ? 0 : seen.time.least, seen.time.most}};
+        {of_task ? static_cast<std::uint64_t>(done.cpu_time.count()) * 3 / 4 : clock.least,
+         clock.most},
+        {of_task ? 0 : clock.least, clock.most}};
     const Quantity quantity = *quantity_of(attributes(group[member]));
     Bounds bounds = known[static_cast<std::size_t>(quantity)];
     const bool is_shared = !of_task && done.switches.most > 0 && quantity < Quantity::kTaskTime;

@@ -159,7 +159,9 @@ class Machine : public test::CountingKernel {
   }
   std::uint64_t true_count(const Counter& counter) {
     if (counter.of_task) return task_[counter.event];
-    if (counter.event == kTaskClock) return static_cast<std::uint64_t>(now_.count());
+    if (counter.event == kTaskClock) {
+      return static_cast<std::uint64_t>(clock_speed * static_cast<double>(now_.count()));
+    }
     return on_cpu_[counter.cpu][counter.event];
   }
   std::uint64_t of_all_cpus(std::size_t event) const {
@@ -170,6 +172,7 @@ class Machine : public test::CountingKernel {
   nanoseconds slept() const { return slept_; }
 
   Pmu pmu;
+  double clock_speed = 1;  ///< of CPUs
 
  private:
   bool chance(double probability) { return std::bernoulli_distribution{probability}(random_); }
@@ -229,6 +232,8 @@ TEST(TruthCheckTest, AccusesNoEventOfMachinesThatAreBusyAndMultiplexed) {
   std::size_t checked = 0, known = 0;
   test::run_rounds(10'000, [&](unsigned number) {
     Machine machine{number, 0.3};
+    machine.clock_speed =
+        number % 2 == 0 ? 1 : 0.4;  // at 100 000 switches/s between counted cgroups
     const std::vector<Verdict> verdicts = check(machine, kAll, {0, 1});
     EXPECT_EQ(lies_of(verdicts), Lies{});
     for (const Verdict& verdict : verdicts) known += verdict.truth == Truth::kTrue ? 1 : 0;
@@ -338,6 +343,13 @@ TEST(TruthCheckTest, FindsMoreMissesThanReferences) {
   });
 
   EXPECT_EQ(lies, (Lies{"branch-misses above_references", "cache-misses above_references"}));
+}
+
+TEST(TruthCheckTest, FindsAClockThatIsSlow) {
+  Machine machine;
+  machine.clock_speed = 0.1;
+
+  EXPECT_EQ(lies_of(check(machine, kAll, {0, 1})), Lies{"task-clock off_by_factor"});
 }
 
 TEST(TruthCheckTest, ChecksOnTheFirstCpuOnWhichItMayRun) {
