@@ -187,12 +187,13 @@ Findings check_uncounted(const CheckInputs& here) {
   if (!use || !use->rate) return {};
   const cgroup::Selection& selection = here.planned->plan.cgroups.selection;
   const std::string what = describe(*use->rate);
+  std::string much;
   for (const cgroup::UncountedUse::Part& part : use->largest) {
     if (part.text() == "/" || part.rate.share < kMuch) continue;
-    return {{State::kNote, kSubject, what, describe(part, selection),
-             "'perf_event_exporter cgroups' lists the largest"}};
+    much += (much.empty() ? "" : "; ") + describe(part, selection);
   }
-  return {good(kSubject, what)};
+  if (much.empty()) return {good(kSubject, what)};
+  return {{State::kNote, kSubject, what, much, "'perf_event_exporter cgroups' lists the largest"}};
 }
 
 Findings check_open_files(const CheckInputs& here) {
