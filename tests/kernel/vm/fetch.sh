@@ -7,7 +7,8 @@
 #                                   the newest cloud kernel of SERIES (5.10, 6.12, 7.0), at most MAX;
 #                                   prints the path of its image. Fails with 3 when there is none.
 #
-# What is there already is not fetched again. DIR/.. is also where apt works, in `apt`.
+# What is there already is not fetched again. DIR/.. is also where apt works; its lists are of an hour ago at
+# most.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
@@ -17,8 +18,9 @@ dir=$(realpath -m "$2")
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
 readonly root what dir codename
 readonly arch=${ARCH:-arm64}
-readonly apt=$dir/../apt-$arch
 others=""  # releases of Debian
+[[ $what != kernel || $3 =~ ^6\.(1|12)$ ]] || others="bullseye trixie trixie-backports sid"
+readonly others apt=$dir/../apt-$arch${others:+-others}
 
 say() { printf 'fetch: %s\n' "$*" >&2; }
 
@@ -27,6 +29,7 @@ say() { printf 'fetch: %s\n' "$*" >&2; }
 private_apt_get() { apt-get -q=2 -c "$apt/apt.conf" "$@" >&2; }
 
 prepare_apt() {
+  [[ ! -e $apt/updated || -n $(find "$apt/updated" -mmin +60) ]] || return 0
   mkdir -p "$apt"/{lists,cache/archives}/partial
   : >"$apt/status"  # nothing is installed
   # Proxies and the like are this machine's; what is said here comes after them.
@@ -49,6 +52,7 @@ CONF
     return 1
   fi
   private_apt_get update
+  touch "$apt/updated"
 }
 
 # This release as this machine has it from its mirrors; and Debian 12 from there, which has Linux 6.1.
@@ -108,7 +112,6 @@ make_links_relative() {
 fetch_kernel() {  # SERIES [MAX]
   local -r series=$1 max=${2:-}
   if ! compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
-    [[ $series =~ ^6\.(1|12)$ ]] || others="bullseye trixie trixie-backports sid"
     prepare_apt
     rm -rf "$dir"
     mkdir -p "$dir/boot"

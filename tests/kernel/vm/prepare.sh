@@ -29,10 +29,13 @@ require_programs() {
   done
 }
 
-fetch() {
+fetch_sysroot() {
   "$root/tests/kernel/vm/fetch.sh" sysroot "$sysroot" ||
     skip "the packages of packaging/dependencies/vm-sysroot.txt cannot be fetched"
-  fetch_kernel 6.1 6.1 || skip "no kernel 6.1 can be fetched"
+}
+
+fetch_kernels() {
+  fetch_kernel 6.1 6.1 || return
   # Each of these has tests of its own, which skip without it.
   fetch_kernel 6.12 6.12 || true
   fetch_kernel 6.12-mistimed 6.12 6.12.114 || true  # the last with wrong times of cgroup groups
@@ -56,6 +59,8 @@ build_daemon() {
 
 require_programs
 stage "fetch what runs in the machine"
-fetch
+fetch_kernels &
+fetch_sysroot
 stage "cross-build"
 build_daemon
+wait $! || skip "no kernel 6.1 can be fetched"
