@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <optional>
@@ -11,7 +12,8 @@
 namespace pex::host {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel follows
+constexpr int kMaxLinks = 40;       // as the kernel follows
+constexpr long kFuse = 0x65735546;  // FUSE_SUPER_MAGIC: statfs(2)
 
 bool is_of_ours(uid_t owner) {
   return owner == 0 || (owner == ::geteuid() && !has_rights_by_its_file());
@@ -27,6 +29,13 @@ bool others_may_write(const struct stat& status) {
 bool is_held_by_sticky_bit(const struct stat& directory, const struct stat& entry) {
   return (directory.st_mode & S_ISVTX) != 0 && S_ISDIR(entry.st_mode) && is_of_ours(entry.st_uid) &&
          !others_may_write(entry);
+}
+
+/// Any user may mount one on a directory of his own (fusermount(1)), and say that its files are
+/// those of root.
+bool is_of_fuse(const std::string& directory) {
+  struct statfs system {};
+  return ::statfs(directory.c_str(), &system) != 0 || system.f_type == kFuse;
 }
 
 std::optional<std::string> target_of(const std::string& link) {
@@ -62,6 +71,7 @@ bool is_trusted_path(const std::string& path) {
     if (::lstat(entry.c_str(), &status) != 0) return false;
     if (others_may_write(above) && !is_held_by_sticky_bit(above, status)) return false;
     if (!S_ISLNK(status.st_mode)) {
+      if (is_of_fuse(entry)) return false;
       directory = entry;
       above = status;
       continue;

@@ -84,6 +84,26 @@ class FileCapabilityTest(unittest.TestCase):
         status, text = self.run_as_nobody("--path.sysfs=/sys/../sys", "list", "software")
         self.assertEqual(status, 0, text)
 
+    def test_a_file_system_that_a_user_mounts_is_none_of_root_whatever_it_says(self):
+        for program in ("bindfs", "fusermount", "unshare"):
+            harness.require(shutil.which(program), f"{program} is not installed")
+        folder = os.path.dirname(self.program)
+        for name in ("source", "mount"):
+            os.mkdir(f"{folder}/{name}")
+            os.chown(f"{folder}/{name}", NOBODY, NOBODY)
+        os.mknod(f"{folder}/fuse", 0o20666, os.makedev(10, 229))  # as most machines have it
+        os.chmod(f"{folder}/fuse", 0o666)
+        script = (f"mount --make-rprivate / && mount --bind {folder}/fuse /dev/fuse || exit 77\n"
+                  f"{' '.join(self.as_nobody)} bindfs -f --no-allow-other -u 0 -g 0 -p 0755 "
+                  f"{folder}/source {folder}/mount & trap \"kill $!\" EXIT\n"
+                  f"for i in $(seq 100); do grep -q {folder}/mount /proc/mounts && break; sleep 0.1; done\n"
+                  f"[ $i != 100 ] || exit 77\n"
+                  f"{' '.join(self.as_nobody)} {self.program} --path.sysfs={folder}/mount list")
+        ended = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True,
+                               check=False)
+        harness.require(ended.returncode != 77, f"nobody can mount one: {ended.stderr}")
+        self.assertIn("can be changed by others than root", ended.stderr)
+
     def test_a_users_configuration_filters_no_events(self):
         file = f"{self.folder_of_nobody()}/filter.yaml"
         with open(file, "w", encoding="utf-8") as config:
