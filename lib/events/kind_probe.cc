@@ -178,19 +178,24 @@ Error with_path(Error error, const std::string& held, const std::string& path) {
   return error;
 }
 
-/// Where others can put any file in its place, an offset could be in the middle of an instruction
-/// of a program of root, which a breakpoint there would change.
+/// Where others can put any file in its place, or chose it, an offset could be in the middle of an
+/// instruction of a program of root, which a breakpoint there would change.
 Result<> check_place(const Probe& probe, const std::string& held, std::uint64_t offset) {
   const bool is_begin_of_function = !probe.symbol.empty() && probe.offset == 0;
-  if (is_begin_of_function || host::is_trusted_path(probe.file)) return {};
+  const bool is_chosen_by_others = host::has_rights_by_its_file();
+  if (is_begin_of_function) return {};
+  if (!is_chosen_by_others && host::is_trusted_path(probe.file)) return {};
   const Result<bool> is_function = elf::begins_function(held, offset);
   if (is_function && *is_function) return {};
-  return Error{is_function ? EACCES : is_function.error().code,
-               "probe '" + probe.file + "' at " + hexadecimal(offset) +
-                   (is_function ? ": no function begins there" : ": its functions cannot be read") +
-                   ", and other users can change the file, or a directory above it",
-               is_function ? "name a function, or give the file and its directories to root"
-                           : "give the file and its directories to root"};
+  const std::string remedy =
+      is_chosen_by_others ? "run it as root" : "give the file and its directories to root";
+  return Error{
+      is_function ? EACCES : is_function.error().code,
+      "probe '" + probe.file + "' at " + hexadecimal(offset) +
+          (is_function ? ": no function begins there" : ": its functions cannot be read") +
+          (is_chosen_by_others ? ", and this program has a capability by its file"
+                               : ", and other users can change the file, or a directory above it"),
+      (is_function ? "name a function, or " : "") + remedy};
 }
 
 /// The place in the file, and the file.

@@ -114,6 +114,13 @@ class FileCapabilityTest(unittest.TestCase):
         self.assertEqual(status, 1, text)
         self.assertIn("filter events: others than root can change", text)
 
+    def test_a_user_probes_no_place_inside_of_a_function(self):
+        harness.require(os.path.isdir("/sys/bus/event_source/devices/uprobe"), "no PMU uprobe")
+        subprocess.run(["setcap", "cap_perfmon,cap_sys_admin=p", self.program], check=True)
+        shell = os.path.realpath(shutil.which("sh"))
+        _, text = self.run_as_nobody("stat", "-e", f"uprobe:{shell}:0x1235", "--", "true")
+        self.assertIn("no function begins there, and this program has a capability by its file", text)
+
     def test_a_user_counts_its_own_processes_only(self):
         def stat(pid):
             return self.run_as_nobody("stat", "-e", "page-faults", "-p", str(pid))
