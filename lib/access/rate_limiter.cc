@@ -2,19 +2,20 @@
 
 namespace pex::access {
 
-RateLimiter::Client& RateLimiter::client(const Peer& peer, Time now) {
-  if (const auto known = known_.find(peer); known != known_.end()) return known->second;
-  if (known_.size() == kMaxPeers) {
+RateLimiter::Client& RateLimiter::client(const Key& key, Time now) {
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  if (known_.size() >= kMaxPeers) {
     std::erase_if(known_, [now](const auto& each) { return now - each.second.seen > kRemembers; });
   }
-  return known_.size() < kMaxPeers ? known_[peer] : others_;
+  const bool has_place = known_.size() < kMaxPeers || key.second;
+  return has_place ? known_[key] : others_;
 }
 
 std::optional<std::chrono::nanoseconds> RateLimiter::take(const Peer& peer, const RateLimit& limit,
-                                                          Time now) {
+                                                          Time now, bool is_logged_in) {
   const std::chrono::duration<double> interval = limit.interval;
   const TokenBucket::Rate rate{1 / interval.count(), static_cast<double>(limit.burst)};
-  Client& of = client(peer, now);
+  Client& of = client({peer, is_logged_in}, now);
   of.seen = now;
   if (!of.bucket) of.bucket.emplace(rate);
   of.bucket->set_rate(rate, now);
