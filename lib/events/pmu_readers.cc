@@ -28,6 +28,10 @@ class Places {
   }
   bool share_package(int a, int b) { return of(a).package == of(b).package; }
   bool share_die(int a, int b) { return share_package(a, b) && of(a).die == of(b).die; }
+  bool share_core(int a, int b) {
+    const std::vector<int>& threads = of(a).threads;
+    return a == b || std::find(threads.begin(), threads.end(), b) != threads.end();
+  }
 
  private:
   const host::HostRoots& roots_;
@@ -53,19 +57,17 @@ std::vector<int> one_of_each_package(const std::vector<int>& cpus, Places& place
   return first;
 }
 
-/// Of `counted`; the reader itself if there is none.
+/// Of `counted`, in the largest part of the machine that has no other reader; the reader itself if
+/// there is none.
 int stand_in(int reader, const std::vector<int>& readers, const std::vector<int>& counted,
              Places& places) {
-  const auto count = [&](auto shares) {
-    return std::count_if(readers.begin(), readers.end(), shares);
-  };
-  const auto in_package = [&](int cpu) { return places.share_package(reader, cpu); };
-  const auto in_die = [&](int cpu) { return places.share_die(reader, cpu); };
-  const bool has_package = count(in_package) == 1;
-  if (!has_package && count(in_die) > 1) return reader;
-  const auto found = has_package ? std::find_if(counted.begin(), counted.end(), in_package)
-                                 : std::find_if(counted.begin(), counted.end(), in_die);
-  return found == counted.end() ? reader : *found;
+  for (const auto shares : {&Places::share_package, &Places::share_die, &Places::share_core}) {
+    const auto is_there = [&](int cpu) { return (places.*shares)(reader, cpu); };
+    if (std::count_if(readers.begin(), readers.end(), is_there) > 1) continue;
+    const auto found = std::find_if(counted.begin(), counted.end(), is_there);
+    return found == counted.end() ? reader : *found;
+  }
+  return reader;
 }
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace pex::events {
 /// (read_pmu_cpus()); all lists are rising.
 ///
 /// An uncore PMU that is read on a CPU of `left_out` is read on the first one of `counted` in the
-/// same package, or the same die if the package has several readers: the kernel accepts any CPU
-/// there. None can stand in for one of several readers of a die.
+/// same package; if that has several readers, in the same die, or core: the kernel accepts any CPU
+/// there. None can stand in for one of several readers of a core.
 ///
 /// Energy of AMD is that of the package, whatever Linux 6.9 to 6.11.5 names: a CPU of each die
 /// (topology_logical_die_id() in arch/x86/events/rapl.c). The first one reads it.

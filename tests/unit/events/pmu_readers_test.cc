@@ -69,6 +69,18 @@ TEST_F(ReadersTest, OfADieOnlyItsOwnCpusStandInForItsReader) {
   EXPECT_THAT(readers("uncore", {0, 2, 4, 6}, {2, 4}), ElementsAre(0, 3, 5, 6));
 }
 
+/// As cstate_core has.
+TEST_F(ReadersTest, OfACoreOnlyItsOwnThreadsStandInForItsReader) {
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    const std::string topology = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+    tree_.write(topology + "die_id", "0");
+    tree_.write(topology + "thread_siblings_list",
+                std::to_string(cpu / 2 * 2) + "-" + std::to_string(cpu / 2 * 2 + 1));
+  }
+  EXPECT_THAT(readers("uncore", {0, 2, 4, 6}, {2, 4}), ElementsAre(0, 3, 5, 6));
+  EXPECT_THAT(readers("uncore", {0, 2, 4, 6}, {2, 3}), ElementsAre(0, 2, 4, 6)) << "a whole core";
+}
+
 TEST_F(ReadersTest, NobodyStandsInWhereThatIsNotKnownToBeRight) {
   EXPECT_THAT(readers("uncore", {0, 1, 4}, {1}), ElementsAre(0, 1, 4)) << "two readers of a die";
   EXPECT_THAT(readers("uncore", {0, 4}, {4, 5, 6, 7}), ElementsAre(0, 4)) << "a whole package";
