@@ -18,7 +18,7 @@ ConfigWatch::ConfigWatch(boost::asio::io_context& loop, Log& log, std::string fi
 void ConfigWatch::file_is_read(FileFingerprints now) {
   known_ = seen_ = std::move(now);
   looks_until_next_try_ = looks_unlike_the_last_ = 0;
-  is_created_ = false;
+  is_created_.reset();
 }
 
 void ConfigWatch::before_reading(std::function<void()> read) {
@@ -56,14 +56,15 @@ void ConfigWatch::look() {
 }
 
 void ConfigWatch::see(FileFingerprints now, std::optional<bool> is_created) {
-  is_created_ = is_created.value_or(is_created_);
+  if (is_created) is_created_ = is_created;
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
   looks_unlike_the_last_ = is_stable ? 0 : looks_unlike_the_last_ + 1;
   if (looks_unlike_the_last_ == kLooksOfAMinute) return on_due_(Reason::kNeverRests);
   if (is_stable && seen_ != known_) {
-    const bool is_in_place = is_created_ || seen_.are_files_of(known_);
-    is_created_ = false;  // from now on it is the known one
+    const bool is_in_place =
+        is_created_.value_or(seen_.are_as_written()) || seen_.are_files_of(known_);
+    is_created_.reset();  // from now on it is the known one
     known_ = seen_;       // reported once, also if it is read only after another reload
     if (is_in_place) looks_until_next_try_ = 0;  // nor is it tried again
     return on_due_(is_in_place ? Reason::kWrittenInPlace : Reason::kReplaced);

@@ -44,8 +44,9 @@ class ConfigWatch {
   /// Lets the loop run out of work.
   void stop();
 
-  /// The file as a look has found it, and what CreationWatch::take() says of it.
-  void see(FileFingerprints now, std::optional<bool> is_created = {});
+  /// The file as a look has found it, and what CreationWatch::take() says of it. Nothing, for
+  /// another file: it came from another host, for example, and its times decide.
+  void see(FileFingerprints now, std::optional<bool> is_created);
   /// The file as it is read.
   void file_is_read(FileFingerprints now);
 
@@ -60,9 +61,9 @@ class ConfigWatch {
   bool is_stopped_ = false;
   std::shared_ptr<CreationWatch> creation_;  ///< of the other thread
   FileFingerprints known_;
-  FileFingerprints seen_;         ///< at the last look
-  bool is_created_ = false;       ///< it was created where it is
-  int looks_until_next_try_ = 0;  ///< 0: none is needed
+  FileFingerprints seen_;           ///< at the last look
+  std::optional<bool> is_created_;  ///< it was created where it is
+  int looks_until_next_try_ = 0;    ///< 0: none is needed
   int looks_unlike_the_last_ = 0;
 };
 

@@ -9,7 +9,8 @@
 namespace pex::daemon {
 
 /// Whether a file was created at its path, where a program may be writing to it still, or moved
-/// there, as a whole: inotify(7) on its directory. Knows nothing of what another host does.
+/// there, as a whole: inotify(7) on its directory. Knows nothing of what another host does, nor of
+/// anything if there is no inotify, or too much happens at once.
 class CreationWatch {
  public:
   /// `file` may be a link: it is about what that leads to.

@@ -45,6 +45,12 @@ bool FileFingerprints::are_files_of(const FileFingerprints& other) const {
                     });
 }
 
+bool FileFingerprints::are_as_written() const {
+  return std::all_of(files_.begin(), files_.end(), [](const auto& file) {
+    return file.second.bytes >= 0 && file.second.modified_ns >= file.second.changed_ns;
+  });
+}
+
 FileFingerprints::Stamp FileFingerprints::read(const std::string& path) {
   struct stat now {};
   if (::stat(path.c_str(), &now) != 0) return {};

@@ -26,6 +26,10 @@ class FileFingerprints {
   /// them.
   bool are_files_of(const FileFingerprints& other) const;
 
+  /// Whether all of them exist, and nothing was done to any of them since it was written: if it is
+  /// moved, the time of its change is later.
+  bool are_as_written() const;
+
   bool operator==(const FileFingerprints&) const = default;
 
  private:

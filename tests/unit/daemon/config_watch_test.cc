@@ -33,7 +33,7 @@ class ConfigWatchTest : public testing::Test {
   }
   /// Looks so many times.
   void look(int times) {
-    while (times-- > 0) watch_.see(file());
+    while (times-- > 0) watch_.see(file(), false);
   }
 
   Log log_{LogLevel::kError, LogFormat::kLogfmt};
@@ -73,7 +73,7 @@ TEST_F(ConfigWatchTest, AChangeThatIsReadLaterIsReportedOnce) {
   watch_.stop();
   ConfigWatch watch{loop_, log_, tree_.path("config.yaml"), [&](auto) { ++changes; }, 1ms};
   replace("three");
-  for (int i = 0; i < 8; ++i) watch.see(file());
+  for (int i = 0; i < 8; ++i) watch.see(file(), false);
   EXPECT_EQ(changes, 1);
 }
 
@@ -91,6 +91,21 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedAfterItWasWrittenInPlaceIsReported) {
   look(4);
   replace("three");
   look(4);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ConfigWatchTest, AFileOfAnotherHostMayBeHalfWrittenUnlessItWasMovedAfterItWasWritten) {
+  std::filesystem::rename(tree_.path("config.yaml"), tree_.path("kept"));
+  tree_.write("config.yaml", "half");
+  for (int i = 0; i < 4; ++i) watch_.see(file(), {});
+  EXPECT_EQ(in_place_, 1);
+  EXPECT_EQ(changes_, 0);
+
+  tree_.write("new.yaml", "three");
+  std::filesystem::last_write_time(tree_.path("new.yaml"),
+                                   std::filesystem::file_time_type::clock::now() - 1h);
+  std::filesystem::rename(tree_.path("new.yaml"), tree_.path("config.yaml"));
+  for (int i = 0; i < 4; ++i) watch_.see(file(), {});
   EXPECT_EQ(changes_, 1);
 }
 
@@ -207,7 +222,7 @@ TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileWasWrittenInPlace) {
                     1ms};
   watch.try_again();
   tree_.write("config.yaml", "half");
-  for (int i = 0; i < 2 * ConfigWatch::kLooksOfAMinute; ++i) watch.see(file());
+  for (int i = 0; i < 2 * ConfigWatch::kLooksOfAMinute; ++i) watch.see(file(), false);
   EXPECT_EQ(tries, 0);
 }
 
