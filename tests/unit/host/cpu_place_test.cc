@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
 #include <map>
 #include <ostream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "host/topology.h"
 #include "support/temp_tree.h"
 
@@ -97,6 +101,48 @@ TEST(SeparateCoresTest, ThreadsOfOneCoreHaveOneNumberWhateverTheirNumbersAre) {
   std::vector<int> cores;
   for (const auto& [cpu, place] : places) cores.push_back(place.core);
   EXPECT_EQ(cores, (std::vector{0, 0, 2, 2}));
+}
+
+/// "3/1/-1/0//2-3", as in topologies.txt, which has an empty part for a file that is not there.
+CpuPlace place_of(std::string_view cpu, test::TempTree& tree) {
+  const std::vector<std::string_view> parts = split(cpu, '/');
+  const std::string folder = "sys/devices/system/cpu/cpu" + std::string(parts.at(0)) + "/topology/";
+  std::size_t part = 1;
+  for (const char* file :
+       {"core_id", "die_id", "physical_package_id", "cluster_id", "thread_siblings_list"}) {
+    const std::string_view content = parts.at(part++);
+    if (!content.empty()) tree.write(folder + file, std::string(content) + "\n");
+  }
+  return read_cpu_place(below(tree.path("sys")), std::stoi(std::string(parts.front())));
+}
+
+TEST(SeparateCoresTest, RowsOfCoresAreTheThreadsThatTheKernelListsOnEachMachineOfTheDumps) {
+  std::ifstream file(PEX_SOURCE_DIR "/tests/unit/host/topologies.txt");
+  int machines = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    const std::vector<std::string_view> words = split(line, ' ');
+    test::TempTree tree;
+    std::map<int, CpuPlace> places;
+    std::set<std::vector<int>> cores;
+    for (std::size_t word = 1; word < words.size(); ++word) {
+      const CpuPlace place = place_of(words[word], tree);
+      places[place.cpu] = place;
+      cores.insert(place.threads);
+    }
+
+    separate_cores(places);
+
+    std::map<std::array<int, 3>, std::vector<int>> rows;
+    for (const auto& [cpu, place] : places) {
+      rows[{place.package, place.die, place.core}].push_back(cpu);
+    }
+    std::set<std::vector<int>> of_rows;
+    for (const auto& [row, cpus] : rows) of_rows.insert(cpus);
+    EXPECT_EQ(of_rows, cores) << words.front();
+    ++machines;
+  }
+  EXPECT_EQ(machines, 66);
 }
 
 TEST(CpuPlaceTest, HasTheThreadsOfItsCore) {
