@@ -424,7 +424,9 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
       table.is_estimated = table.is_estimated || of->second.is_estimated;
       if (is_known) state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
     }
-    collect::settle(table.rows[row], state.cpus, state.is_counted());
+    const bool lacks_a_part =
+        group.aggregation == Aggregation::kHost && targets_->cpus->unread.contains(group.pmu);
+    collect::settle(table.rows[row], state.cpus, state.is_counted() && !lacks_a_part);
   }
 }
 

@@ -91,4 +91,10 @@ std::vector<int> readers_of(const host::HostRoots& roots, const std::string& pmu
   return used;
 }
 
+bool lacks_reader(const host::HostRoots& roots, const std::string& pmu,
+                  const std::vector<int>& readers, const std::vector<int>& left_out) {
+  return std::any_of(readers.begin(), readers.end(), [&](int cpu) { return has(left_out, cpu); }) &&
+         is_uncore(roots, pmu);
+}
+
 }  // namespace pex::events

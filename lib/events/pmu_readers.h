@@ -20,4 +20,8 @@ std::vector<int> readers_of(const host::HostRoots& roots, const std::string& pmu
                             const std::vector<int>& named, const std::vector<int>& counted,
                             const std::vector<int>& left_out);
 
+/// Whether one of these readers of an uncore PMU is left out, as nobody could stand in for it.
+bool lacks_reader(const host::HostRoots& roots, const std::string& pmu,
+                  const std::vector<int>& readers, const std::vector<int>& left_out);
+
 }  // namespace pex::events

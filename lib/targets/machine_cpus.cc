@@ -100,8 +100,10 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   auto next = std::make_shared<MachineCpus>(*current_);
   next->online = std::move(counted);
   next->left_out = std::move(left_out);
+  next->unread.clear();
   for (const auto& [pmu, cpus] : named_) {
     next->pmus[pmu] = events::readers_of(roots_, pmu, cpus, next->online, left_out_);
+    if (events::lacks_reader(roots_, pmu, next->pmus[pmu], left_out_)) next->unread.insert(pmu);
   }
   for (const int cpu : next->online) {
     if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);

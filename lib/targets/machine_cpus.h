@@ -21,6 +21,7 @@ struct MachineCpus {
   std::map<std::string, std::vector<int>> pmus;
   std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
   std::vector<int> left_out = {};        ///< online, but not counted; rising
+  std::set<std::string> unread = {};     ///< PMUs of which a sum lacks a part (lacks_reader())
 
   bool is_online(int cpu) const;
   /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -223,6 +224,19 @@ TEST_F(CpuTrackerTest, KeepsThoseApartThatAreLeftOut) {
 
   set_online("1,3");
   EXPECT_EQ(cpus.update(failures_)->left_out, Cpus{});
+}
+
+TEST_F(CpuTrackerTest, KnowsOfWhichPmusAPackageIsReadNowhere) {
+  set_mask("uncore_imc", "0,4");
+  tree_.write(kDevices + "cpu_atom/cpus", "4-7\n");
+  const auto unread = [&](std::vector<int> left_out) {
+    CpuTracker cpus{{.sysfs = tree_.path("sys"), .cgroupfs = {}},
+                    {"uncore_imc", "cpu_atom"},
+                    std::move(left_out)};
+    return cpus.update(failures_)->unread;
+  };
+  EXPECT_EQ(unread({4, 5}), std::set<std::string>{});
+  EXPECT_EQ(unread({4, 5, 6, 7}), std::set<std::string>{"uncore_imc"});
 }
 
 TEST_F(CpuTrackerTest, CountsAGroupOnFewerCpusThatLeavesOutMore) {
