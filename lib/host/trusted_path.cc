@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "host/mounts.h"
 #include "host/self_process.h"
 
 namespace pex::host {
@@ -31,11 +32,14 @@ bool is_held_by_sticky_bit(const struct stat& directory, const struct stat& entr
          !others_may_write(entry);
 }
 
-/// Any user may mount one on a directory of his own (fusermount(1)), and say that its files are
+/// Any user may mount FUSE on a directory of his own (fusermount(1)), and say that its files are
 /// those of root.
-bool is_of_fuse(const std::string& directory) {
+bool is_mounted_by_user(const std::string& directory) {
   struct statfs system {};
-  return ::statfs(directory.c_str(), &system) != 0 || system.f_type == kFuse;
+  if (::statfs(directory.c_str(), &system) != 0) return true;
+  if (system.f_type != kFuse) return false;
+  const std::optional<Mount> mount = mount_of_file({}, directory);
+  return mount && mount->fs_type.starts_with("fuse") && !mount->has_option("user_id=0");
 }
 
 std::optional<std::string> target_of(const std::string& link) {
@@ -71,7 +75,7 @@ bool is_trusted_path(const std::string& path) {
     if (::lstat(entry.c_str(), &status) != 0) return false;
     if (others_may_write(above) && !is_held_by_sticky_bit(above, status)) return false;
     if (!S_ISLNK(status.st_mode)) {
-      if (is_of_fuse(entry)) return false;
+      if (is_mounted_by_user(entry)) return false;
       directory = entry;
       above = status;
       continue;
