@@ -178,10 +178,15 @@ struct SwitchEntry {
   bool is_on;
 };
 constexpr SwitchEntry kSwitch[] = {{"on", true}, {"off", false}};
+/// Programs that read YAML 1.1, as PyYAML and Helm, take "on" for a flag, and write "true".
+constexpr SwitchEntry kSwitchAndFlags[] = {{"on", true},     {"off", false},  {"true", true},
+                                           {"false", false}, {"True", true},  {"False", false},
+                                           {"TRUE", true},   {"FALSE", false}};
 constexpr yaml::Expected kOnOrOff = {"on or off", "write on or off"};
 
 void read_truth_check(const yaml::Value& value, Config& config) {
-  const SwitchEntry* found = yaml::read_entry<SwitchEntry>(value, kSwitch, "a switch", kOnOrOff);
+  const SwitchEntry* found =
+      yaml::read_entry<SwitchEntry>(value, kSwitchAndFlags, "a switch", kOnOrOff);
   if (found != nullptr) config.truth_check = found->is_on;
 }
 

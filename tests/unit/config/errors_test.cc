@@ -760,8 +760,8 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:19: cgroups.series: 'some' is not a choice of series. Remedy: write folded, each or "
      "none"},
 
-    {"AFlagForTheTruthCheck", kOneGroup + "truth_check: false\n",
-     "c.yaml:2:14: truth_check: 'false' is not a switch. Remedy: write on or off"},
+    {"ANumberForTheTruthCheck", kOneGroup + "truth_check: 17\n",
+     "c.yaml:2:14: truth_check: '17' is not a switch. Remedy: write on or off"},
 
     // Evidence.
     {"EvidenceOfAll", kOneGroup + "evidence: {cgroups: all}\n",

@@ -247,6 +247,21 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 4000u);
 }
 
+TEST(LoadTest, TakesASwitchAsWritersOfYaml11WriteIt) {
+  for (const char* off : {"off", "'off'", "false", "False", "FALSE", "!!bool \"false\""}) {
+    const Loaded loaded = load_text(kOneGroup + "truth_check: " + off + "\n", "c.yaml");
+
+    EXPECT_THAT(loaded.diagnostics.errors(), IsEmpty()) << off;
+    EXPECT_FALSE(loaded.config.truth_check) << off;
+  }
+  for (const char* on : {"on", "true", "True", "TRUE"}) {
+    const Loaded loaded = load_text(kOneGroup + "truth_check: " + on + "\n", "c.yaml");
+
+    EXPECT_THAT(loaded.diagnostics.errors(), IsEmpty()) << on;
+    EXPECT_TRUE(loaded.config.truth_check) << on;
+  }
+}
+
 TEST(LoadTest, TakesBothEndsOfEveryRange) {
   const Loaded least = load_text(kOneGroup +
                                      "collection: {interval: 100ms}\n"

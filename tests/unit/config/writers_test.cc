@@ -175,6 +175,9 @@ class Writer {
 
   std::string one_line(const Node& node) {
     if (!is_text(node)) return number_or_flag(node.text);
+    const bool is_on = node.text == "on";
+    const bool is_flag_of_yaml11 = node.plain && (is_on || node.text == "off");
+    if (is_flag_of_yaml11 && is_drawn()) return number_or_flag(is_on ? "true" : "false");
     switch (below(is_plain_possible(node.text) ? 4 : 3)) {
       case 0:
         return "'" + in_single_quotes(node.text) + "'";
