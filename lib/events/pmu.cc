@@ -137,6 +137,11 @@ std::map<std::string, FormatField> read_formats(Files& files, const std::string&
 /// without a list are registered as PERF_TYPE_RAW: "cpu", and "arc_pct" of ARC.
 constexpr std::string_view kS390CorePmu = "cpum_cf";
 
+/// Drivers of HiSilicon write the number of the only CPU, and -1 where none is online.
+Result<std::vector<int>> listed_cpus(std::string_view text) {
+  return host::parse_cpu_list(text == "-1" ? "" : text);
+}
+
 /// A malformed list leaves the PMU without CPUs; opening its events then fails in read_pmu_cpus.
 void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
   const std::optional<std::string> cpus = files.value_in(folder + "/cpus");
@@ -148,7 +153,7 @@ void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
   } else if (cpumask) {
     pmu.kind = PmuKind::kUncore;
   }
-  if (Result<std::vector<int>> list = host::parse_cpu_list(cpus ? *cpus : cpumask.value_or(""))) {
+  if (Result<std::vector<int>> list = listed_cpus(cpus ? *cpus : cpumask.value_or(""))) {
     pmu.cpus = *std::move(list);
   }
 }
@@ -305,7 +310,7 @@ Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::
                                        : "let " + ProgramTerm::kProgram +
                                              "'s user read it, or remove its events");
   }
-  Result<std::vector<int>> cpus = host::parse_cpu_list(without_final_newlines(*std::move(text)));
+  Result<std::vector<int>> cpus = listed_cpus(without_final_newlines(*std::move(text)));
   if (!cpus) return failed(EINVAL, "remove the events of this PMU: the file has no list of CPUs");
   return cpus;
 }

@@ -668,12 +668,14 @@ TEST(ReadPmuCpusTest, AreRatherThoseOfCpusThanOfCpumask) {
 }
 
 TEST(ReadPmuCpusTest, MayBeNone) {
-  const test::TempTree tree{{"bus/event_source/devices/a/cpumask", "\n"}};
+  for (const char* none : {"\n", "-1\n"}) {
+    const test::TempTree tree{{"bus/event_source/devices/a/cpumask", none}};
 
-  const Result<std::vector<int>> cpus = read_pmu_cpus(below(tree.root()), "a");
+    const Result<std::vector<int>> cpus = read_pmu_cpus(below(tree.root()), "a");
 
-  ASSERT_TRUE(cpus) << describe(cpus.error());
-  EXPECT_THAT(*cpus, IsEmpty());
+    ASSERT_TRUE(cpus) << describe(cpus.error());
+    EXPECT_THAT(*cpus, IsEmpty()) << none;
+  }
 }
 
 TEST(ReadPmuCpusTest, FailWithTheFileAndARemedyWhenThePmuHasGone) {
