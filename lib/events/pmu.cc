@@ -211,6 +211,15 @@ bool is_number_or_address(std::string_view word) {
          word.find_first_not_of("0123456789abcdef") == word.npos;
 }
 
+/// The domain of an address on a PCI bus, "0000_af_00.0": the bus behind it may have letters only.
+bool is_pci_domain(std::string_view word) {
+  return word.size() >= 4 && std::all_of(word.begin(), word.end(), is_digit);
+}
+
+bool is_pci_bus(std::string_view word) {
+  return word.size() == 2 && word.find_first_not_of("0123456789abcdef") == word.npos;
+}
+
 /// "ddrc" of "ddrc0", "l3c" of "l3c0". Not "i" of "i915", "l" of "l3", "24x" of "24x7", and "smmuv"
 /// of "smmuv3", which is a version.
 std::string_view without_digits(std::string_view word) {
@@ -324,10 +333,12 @@ std::string_view without_number(std::string_view pmu) {
 
 std::string without_instance(std::string_view pmu) {
   std::string name;
+  std::string_view before;
   for (std::string_view rest = pmu; !rest.empty();) {
     const std::string_view word = rest.substr(0, rest.find_first_of("_."));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    if (word.empty() || is_number_or_address(word)) continue;
+    const bool is_bus = is_pci_domain(std::exchange(before, word)) && is_pci_bus(word);
+    if (word.empty() || is_bus || is_number_or_address(word)) continue;
     name += (name.empty() ? "" : "_") + std::string(without_digits(word));
   }
   return name.empty() ? std::string(pmu) : name;

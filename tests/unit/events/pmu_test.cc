@@ -715,6 +715,8 @@ TEST(PmuNameTest, LosesTheNumbersAndAddressesOfAnInstance) {
                       {"uncore_ccpi2_0", "uncore_ccpi2"},
                       {"i915_0000_03_00.0", "i915"},
                       {"xe_0000_00_02.0", "xe"},
+                      {"xe_0000_af_00.0", "xe"},
+                      {"i915_0000_4d_00.0", "i915"},
                       {"arm_smmuv3_pmcg_3f062", "arm_smmuv3_pmcg"},
                       {"marvell_cn10k_ddr_pmu_87e1c0000000", "marvell_cn10k_ddr_pmu"},
                       {"dwc_rootport_100018", "dwc_rootport"},
