@@ -1,5 +1,9 @@
 #include "events/event_syntax.h"
 
+#include <cstdint>
+#include <cstdio>
+
+#include "base/utf8.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
 #include "events/text_cursor.h"
@@ -9,6 +13,7 @@ namespace {
 
 constexpr const char* kWriteEvent = "write the name of an event, for example 'cycles'";
 constexpr const char* kWriteAscii = "names of events are printable ASCII; leave the character out";
+constexpr const char* kWriteHyphen = "write '-' in its place";
 constexpr const char* kWriteSeveral = "give the events several entries";
 constexpr const char* kWriteShorterNames = "give it fewer terms, or shorter names";
 constexpr const char* kWriteBehindBraces =
@@ -71,11 +76,19 @@ Parsed parse_list(TextCursor& in, ParsedEvents& list) {
   return in.at_end() ? Parsed{} : misplaced(in);
 }
 
-/// By its number, as a terminal might interpret it.
-std::string number_of(char c) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  return {'0', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+/// By its number, as a terminal might interpret it, or not show it.
+std::string number_of(Character character, char first_byte) {
+  const bool is_ascii_or_none = character.bytes < 2;
+  char written[16];
+  std::snprintf(written, sizeof written, is_ascii_or_none ? "0x%02x" : "U+%04X",
+                is_ascii_or_none ? unsigned{static_cast<unsigned char>(first_byte)}
+                                 : unsigned{character.code});
+  return written;
+}
+
+/// What editors and web pages make of '-': hyphens, dashes and the minus sign.
+bool looks_like_hyphen(std::uint32_t code) {
+  return (0x2010 <= code && code <= 0x2015) || code == 0x2212;
 }
 
 /// Blanks can occur only inside of the text.
@@ -95,8 +108,11 @@ Parsed check_characters(std::string_view text) {
   TextCursor in(text);
   in.take_while(is_printable);
   if (in.at_end()) return check_ends(text);
-  return syntax_error(in, "the character " + number_of(in.peek()) + " is not printable",
-                      kWriteAscii);
+  const Character character = first_character(in.rest());
+  return syntax_error(in,
+                      "the character " + number_of(character, in.peek()) +
+                          (character.bytes < 2 ? " is not printable" : " is not ASCII"),
+                      looks_like_hyphen(character.code) ? kWriteHyphen : kWriteAscii);
 }
 
 /// As numbers become hexadecimal, the canonical spelling can be longer than the original one.
