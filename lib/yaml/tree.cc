@@ -191,8 +191,10 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
     if (open_.size() == kMaxDepth) throw YAML::ParserException(mark, kTooDeep);
+    std::string written = written_tag(tag);
+    if (written == (kind == Node::Kind::kMap ? "!!map" : "!!seq")) written.clear();
     open_.push_back(
-        {{.kind = kind, .place = place_of(mark), .tag = written_tag(tag)}, offset_of(mark)});
+        {{.kind = kind, .place = place_of(mark), .tag = std::move(written)}, offset_of(mark)});
   }
   void close() {
     Node whole = std::move(open_.back().node);

@@ -69,6 +69,16 @@ TEST(LoadTest, ReadsATextHoweverAProgramHasFoldedIt) {
   }
 }
 
+TEST(LoadTest, ReadsTheTagsOfCanonicalYaml) {
+  const Loaded loaded = load_text(
+      "--- !!map {? !!str \"groups\" : !!seq [!!map {? !!str \"name\" : !!str \"a\",\n"
+      "  ? !!str \"events\" : !!seq [!!str \"cycles\"], ? !!str \"scope\" : !!str \"cpu\"}]}\n",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].name, "a");
+}
+
 TEST(LoadTest, ReadsWhatEncodersOfJsonWrite) {
   const Loaded loaded = load_text(
       R"({"groups":[{"name":"sw","scope":"cpu","pinned":false,"events":[)"
