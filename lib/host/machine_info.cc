@@ -208,6 +208,25 @@ std::string hypervisor_of_firmware(const HostRoots& roots) {
   return {};
 }
 
+/// Of s390, "VM00 Control Program: KVM/Linux" or "z/VM    7.3.0"; a partition has no such line.
+std::string hypervisor_of_s390(const HostRoots& roots) {
+  constexpr std::string_view kProgram = "VM00 Control Program:";
+  const std::string text = beginning_of(roots.system_info());
+  const std::size_t at = text.find(kProgram);
+  if (at == text.npos) return {};
+  const std::string_view program = trim(std::string_view(text).substr(at + kProgram.size()));
+  if (program.starts_with("z/VM")) return "zvm";
+  return program.starts_with("KVM") ? "kvm" : MachineInfo::kUnknownHypervisor;
+}
+
+/// Of POWER; a partition of PowerVM has a name.
+std::string hypervisor_of_power(const HostRoots& roots) {
+  if (beginning_of(roots.device_tree("hypervisor/compatible")).starts_with("linux,kvm")) {
+    return "kvm";
+  }
+  return beginning_of(roots.device_tree("ibm,partition-name")).empty() ? "" : "powervm";
+}
+
 /// A CPU of x86 reports a hypervisor by a flag, and the files only name it. Other CPUs report
 /// nothing.
 std::string hypervisor_of(const HostRoots& roots, const Fields& cpu) {
@@ -215,6 +234,8 @@ std::string hypervisor_of(const HostRoots& roots, const Fields& cpu) {
   if (is_x86 && !has_word(value_of(cpu, "flags"), "hypervisor")) return {};
   if (std::string type = text_of(roots.hypervisor_type()); !type.empty()) return type;
   std::string named = hypervisor_of_firmware(roots);
+  if (named.empty()) named = hypervisor_of_s390(roots);
+  if (named.empty()) named = hypervisor_of_power(roots);
   return named.empty() && is_x86 ? MachineInfo::kUnknownHypervisor : named;
 }
 

@@ -28,6 +28,12 @@ struct HostRoots {
   std::string cpu_info() const { return procfs + "/cpuinfo"; }
   /// The hypervisor, as guests of Xen have it.
   std::string hypervisor_type() const { return sysfs + "/hypervisor/type"; }
+  /// On s390: what it is, and the hypervisors above it.
+  std::string system_info() const { return procfs + "/sysinfo"; }
+  /// On POWER: a property of the firmware's tree, "hypervisor/compatible".
+  std::string device_tree(const std::string& property) const {
+    return procfs + "/device-tree/" + property;
+  }
   /// A field of the firmware's table (DMI): "sys_vendor".
   std::string firmware(const std::string& field) const { return sysfs + "/class/dmi/id/" + field; }
   /// A table of ACPI, by its signature: "FACP". Only root can read it.

@@ -199,6 +199,23 @@ TEST_F(MachineInfoTest, NamesTheHypervisorOfXenByItsFile) {
   EXPECT_EQ(info().hypervisor, "xen");
 }
 
+TEST_F(MachineInfoTest, NamesTheHypervisorOfS390ByItsControlProgram) {
+  const std::string partition = "Manufacturer: IBM\n\nLPAR Number: 12\n";
+  tree_.write("proc/sysinfo", partition);
+  EXPECT_EQ(info().hypervisor, "");
+  tree_.write("proc/sysinfo", partition + "\nVM00 Name: WEB\nVM00 Control Program: KVM/Linux\n");
+  EXPECT_EQ(info().hypervisor, "kvm");
+  tree_.write("proc/sysinfo", partition + "\nVM00 Control Program: z/VM    7.3.0\n");
+  EXPECT_EQ(info().hypervisor, "zvm");
+}
+
+TEST_F(MachineInfoTest, NamesTheHypervisorOfPowerByTheTreeOfItsFirmware) {
+  tree_.write("proc/device-tree/ibm,partition-name", std::string("lpar7\0", 6));
+  EXPECT_EQ(info().hypervisor, "powervm");
+  tree_.write("proc/device-tree/hypervisor/compatible", std::string("linux,kvm\0", 10));
+  EXPECT_EQ(info().hypervisor, "kvm");
+}
+
 TEST_F(MachineInfoTest, KnowsAHypervisorThatNothingNames) {
   EXPECT_EQ(hypervisor_with(kIntelGuest, "sys_vendor", "Acme\n"), "unknown");
   EXPECT_TRUE(info().is_virtual());
