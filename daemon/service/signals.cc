@@ -13,6 +13,7 @@ using boost::system::error_code;
 
 namespace {
 
+constexpr int kStops[] = {SIGINT, SIGTERM};
 constexpr int kOthers[] = {SIGHUP, SIGUSR1, SIGUSR2};  ///< those that do not stop the program
 
 sigset_t set_of_others() {
@@ -48,12 +49,14 @@ Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
 
 void Signals::follow() {
   ends_with_terminal_ = has_terminal() && !is_ignored(SIGHUP);
-  stop_.add(SIGINT);
-  stop_.add(SIGTERM);
+  sigset_t handled = set_of_others();
+  for (const int signal : kStops) {
+    stop_.add(signal);
+    ::sigaddset(&handled, signal);  // a parent may have blocked it
+  }
   for (const int signal : kOthers) others_.add(signal);
   is_following_ = true;
-  const sigset_t held = set_of_others();
-  ::pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
+  ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
   await_stop();
   await_others();
 }

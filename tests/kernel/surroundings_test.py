@@ -37,6 +37,11 @@ import ctypes, os, sys
 ctypes.CDLL(None).prctl(29, 7_000_000)  # PR_SET_TIMERSLACK
 os.execvp(sys.argv[1], sys.argv[1:])
 """
+BLOCKS_SIGNALS = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 IN_OWN_PIDS = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -449,6 +454,16 @@ class ParentTest(unittest.TestCase):
                 daemon.logged("configuration reloaded")
                 os.kill(first, signal.SIGTERM)
                 self.assertEqual(daemon.wait(), 0)
+
+    def test_it_ends_and_reloads_below_a_parent_that_blocks_all_signals(self):
+        daemon = self.enterContext(harness.Daemon(CONFIG, wrapper=(sys.executable, "-c", BLOCKS_SIGNALS)))
+        daemon.scrape_after_polls()
+
+        os.kill(daemon.pid, signal.SIGHUP)
+        daemon.logged("configuration reloaded")
+        os.kill(daemon.pid, signal.SIGTERM)
+
+        self.assertEqual(daemon.wait(), 0)
 
     def test_as_process_1_it_leaves_no_zombies(self):
         for name, (before, is_first) in self.FIRST.items():
