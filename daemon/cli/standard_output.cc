@@ -44,6 +44,11 @@ Error not_written(int code) {
           code == ENOSPC || code == EDQUOT ? "free space where standard output is written to" : ""};
 }
 
+constexpr const char* kUnitEnvironment =
+    "--property=Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml "
+    "--property=EnvironmentFile=-/etc/default/perf_event_exporter "
+    "--property=EnvironmentFile=-/etc/sysconfig/perf_event_exporter ";
+
 }  // namespace
 
 bool flush_output() {
@@ -58,11 +63,14 @@ void print_note_for_root(const std::string& command, const Options& options) {
   if (::geteuid() != 0) return;
   std::string note = "with the rights of root";
   if (::sd_booted() > 0) {
+    // Without a file of the command line, the one of the unit and its environment (systemd/).
+    const bool is_of_unit = options.config_file.empty();
     note +=
         "; with those of the service: systemd-run --quiet --pipe --wait --property=DynamicUser=yes "
-        "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes "
-        "perf_event_exporter " +
-        command + path_option("--config.file", options.config_file) +
+        "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes " +
+        std::string(is_of_unit ? kUnitEnvironment : "") + "perf_event_exporter " + command +
+        (is_of_unit ? " '--config.file=${CONFIG}'"
+                    : path_option("--config.file", options.config_file)) +
         path_option("--web.config.file", options.web_config_file);
   }
   std::cout << printable(note) << '\n';

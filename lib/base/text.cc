@@ -4,6 +4,8 @@
 #include <charconv>
 #include <numeric>
 
+#include "base/ascii.h"
+
 namespace pex {
 namespace {
 
@@ -74,6 +76,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   std::optional<std::string> best;
   std::size_t best_distance = too_many_changes(word);
   for (const std::string& candidate : known) {
+    if (iequals(word, candidate)) return candidate;
     // Also one that is as near as the best.
     const std::size_t limit = std::min(best_distance + 1, too_many_changes(word));
     const std::size_t distance = edit_distance(word, candidate, limit);

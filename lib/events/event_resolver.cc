@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "events/kinds.h"
 
@@ -49,7 +50,7 @@ bool is_on_every_machine(const EventKind& event) {
 bool is_misspelled(std::string_view word, const std::vector<std::string>& known) {
   constexpr std::size_t kMaxChanges = 2;
   return std::any_of(known.begin(), known.end(), [&](const std::string& other) {
-    return edit_distance(word, other, kMaxChanges + 1) <= kMaxChanges;
+    return iequals(word, other) || edit_distance(word, other, kMaxChanges + 1) <= kMaxChanges;
   });
 }
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <charconv>
 
-#include "base/ascii.h"
 #include "base/text.h"
 #include "events/event_names.h"
 #include "events/pmu_sum.h"
@@ -41,9 +40,6 @@ Remedy known_by(const Pmu& pmu, const Term& term) {
   std::vector<std::string> known(kConfigWords.begin(), kConfigWords.end());
   known.insert(known.end(), formats.begin(), formats.end());
   for (const auto& [name, event] : pmu.events) known.push_back(name);
-  for (const std::string& name : known) {
-    if (iequals(word, name)) return "did you mean '" + name + "'?";
-  }
   const std::optional<std::string> meant = nearest(word, known);
   const bool may_be_event = !term.value && !pmu.events.empty();
   if (may_be_event && (!meant || !is_misspelled(word, {*meant}))) {

@@ -19,6 +19,7 @@ struct FileRemedy {
 constexpr FileRemedy kFileRemedies[] = {
     {ENOENT, "create the file, or set another one with ", true},
     {ENOTDIR, "a part of this path is a file; correct ", true},
+    {ELOOP, "a link leads back to itself; replace it by the file, or correct ", true},
     {EISDIR, "name a file in this directory"},
     {EACCES, "let the user of this process read the file and enter the directories above it"},
     {EMFILE, "raise the limit of open files of this process (ulimit -n)"},

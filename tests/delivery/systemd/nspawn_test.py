@@ -283,6 +283,17 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(self.machine.run, "chmod", "644", CONFIG)
         self.assertIn("Permission denied", self.machine.run("sh", "-c", command, check=False).stderr)
 
+    def test_a_check_as_root_without_a_file_asks_for_that_of_the_service(self):
+        other = "/etc/perf_event_exporter/other.yaml"
+        self.machine.write(other, config_of("page-faults"))
+        self.machine.write("/etc/default/perf_event_exporter", f"CONFIG={other}\n")
+        self.addCleanup(self.machine.run, "rm", other, "/etc/default/perf_event_exporter")
+
+        as_root = self.machine.run("perf_event_exporter", "--config.check", check=False).stdout
+        command = as_root.partition("with those of the service: ")[2].splitlines()[0]
+
+        self.assertIn(f"configuration: '{other}'", self.machine.run("sh", "-c", command).stdout)
+
     # The watchdog
 
     def watched(self):

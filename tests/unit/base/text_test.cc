@@ -81,6 +81,7 @@ TEST(NearestTest, IsTheWordThatWasMostLikelyMeant) {
   EXPECT_EQ(nearest("instruction", known), "instructions");
   EXPECT_EQ(nearest("cache_misses", known), "cache-misses");
   EXPECT_EQ(nearest("cycles", known), "cycles");
+  EXPECT_EQ(nearest("CYCLES", known), "cycles");
 }
 
 TEST(NearestTest, IsNothingWhenMoreThanAThirdOfTheLettersDiffer) {
