@@ -92,6 +92,11 @@ Response refusal(unsigned status) {
   return response;
 }
 
+Response bad_request(std::string_view fault) {
+  if (fault.empty()) return refusal(400);
+  return plain_text(400, "400 Bad Request: " + std::string(fault) + "\n");
+}
+
 Response allowed_methods(const Route& route) {
   return {.status = 204, .headers = {{"Allow", methods_of(route)}}};
 }

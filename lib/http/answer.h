@@ -29,6 +29,9 @@ std::string_view first_line(const Response& response);
 /// One plain line for `status`, which must be a refusal: 400, 401, 403, 404, 408, 413, 431.
 Response refusal(unsigned status);
 
+/// 400; `fault` is a sentence without a full stop, or empty if no more is known.
+Response bad_request(std::string_view fault);
+
 /// 204 with Allow, for OPTIONS.
 Response allowed_methods(const Route& route);
 

@@ -76,6 +76,7 @@ bool Conversation::keeps_alive(const RequestHead& head, unsigned status,
 /// Only clients that may log in learn that a path does not exist.
 asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsigned status) {
   if (connection_.is_refused()) co_return answer_to_refused(head, status);
+  if (status == 400) co_return bad_request(head.fault());
   if (status != 200) co_return refusal(status);
   const Route* const route = find_route(service_.site.routes, path_of(head.target()));
   if (route == nullptr || route->needs_login) {

@@ -40,6 +40,19 @@ bool is_host(std::string_view text) {
   return is_visible(text) && text.find_first_of("\"#/<>?@\\^`{|}") == text.npos;
 }
 
+/// What load balancers send if they are told so: HTTP/2 (RFC 9113, 3.4), and both versions of
+/// HAProxy's PROXY protocol.
+struct Protocol {
+  std::string_view begin;
+  std::string_view fault;
+};
+constexpr std::string_view kProxyProtocol = "a proxy sent the PROXY protocol: disable it there";
+constexpr Protocol kProtocols[] = {
+    {"PRI * HTTP/2.0\r\n", "this server speaks HTTP/1.1, and not HTTP/2"},
+    {"PROXY ", kProxyProtocol},
+    {{"\r\n\r\n\0\r\nQUIT\n", 12}, kProxyProtocol},
+};
+
 }  // namespace
 
 struct RequestHead::Fields {
@@ -57,6 +70,9 @@ bool RequestHead::take(std::string& received) {
   const std::size_t end = seen.find(kEndOfHead, from);
   const bool is_ended_wrongly = seen.find(kEndWithoutReturns, from) < end;
   seen_bytes_ = seen.size();
+  for (const Protocol& other : kProtocols) {
+    if (seen.starts_with(other.begin)) fault_ = other.fault;
+  }
   if (is_ended_wrongly) {
     status_ = 400;
   } else if (end != std::string_view::npos) {
@@ -82,15 +98,23 @@ unsigned RequestHead::parse(std::string_view head) {
   return error || used != head.size() || !parser.is_header_done() ? 400 : judge();
 }
 
-unsigned RequestHead::judge() const {
+unsigned RequestHead::judge() {
   // "*" and "host:port" belong to methods that are not supported, and absolute URLs to proxies.
-  if (!target().starts_with('/') || !is_visible(target())) return 400;
+  if (!target().starts_with('/')) return refuse("this is no proxy: the target must be a path");
+  if (!is_visible(target())) return 400;
   const std::size_t hosts = count("Host");
-  if (hosts > 1 || (version() >= 11 && hosts == 0)) return 400;  // RFC 9112, 3.2: MUST
-  if (!is_host(value("Host"))) return 400;
-  if (is_body_announced_twice()) return 400;
+  if (hosts > 1 || (version() >= 11 && hosts == 0)) {  // RFC 9112, 3.2: MUST
+    return refuse("exactly one Host field is required");
+  }
+  if (!is_host(value("Host"))) return refuse("the Host field is no host and port");
+  if (is_body_announced_twice()) return refuse("the length of the body is given twice, or wrongly");
   if (count("Transfer-Encoding") > 0 || !fields_->parser.is_done()) return 413;
   return 200;
+}
+
+unsigned RequestHead::refuse(std::string_view fault) {
+  fault_ = fault;
+  return 400;
 }
 
 /// A proxy may have used the other length (RFC 9112, 11.2), so even two equal ones are refused, as

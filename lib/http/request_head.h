@@ -21,6 +21,8 @@ class RequestHead {
 
   /// 200 if the request may be answered, else the status of the refusal: 400, 413 or 431.
   unsigned status() const { return status_; }
+  /// Why it is 400, if more is known than that this is no request: a sentence without a full stop.
+  std::string_view fault() const { return fault_; }
 
   /// Whether the head itself could be read: status() is 200 or 413.
   bool is_known() const { return status_ == 200 || status_ == 413; }
@@ -40,12 +42,14 @@ class RequestHead {
   struct Fields;  // Beast is slow to compile, and stays in one file
 
   unsigned parse(std::string_view head);
-  unsigned judge() const;
+  unsigned judge();
+  unsigned refuse(std::string_view fault);
   bool is_body_announced_twice() const;
 
   std::size_t limit_bytes_;
   std::size_t seen_bytes_ = 0;  ///< of the front of `received`
   unsigned status_ = 0;
+  std::string_view fault_;
   std::unique_ptr<Fields> fields_;
 };
 

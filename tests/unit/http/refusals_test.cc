@@ -56,6 +56,7 @@ TEST_F(RefusalsTest, OfRequests) {
   start();
   expect_reported({
       {"nonsense\r\n\r\n", "400 Bad Request"},
+      {"GET / HTTP/1.1\r\n\r\n", "400 Bad Request: exactly one Host field is required"},
       {"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"},
       {"PUT /hello HTTP/1.1\r\nHost: x\r\n\r\n", "405 Method Not Allowed"},
       {"POST /post HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: cross-site\r\n\r\n", "403 Forbidden"},

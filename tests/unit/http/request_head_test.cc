@@ -129,6 +129,29 @@ TEST(RequestHeadTest, RefusesAHostThatIsNoHost) {
   EXPECT_EQ(status_of("GET /a HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n", kLimit), 400u);
 }
 
+TEST(RequestHeadTest, SaysWhatIsWrongWithARequestThatAProgramSends) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"PRI * HTTP/2.0\r\n\r\n", "this server speaks HTTP/1.1, and not HTTP/2"},
+      {"PROXY TCP4 1.2.3.4 1.2.3.4 1 2\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+       "a proxy sent the PROXY protocol: disable it there"},
+      {{"\r\n\r\n\0\r\nQUIT\n", 12}, "a proxy sent the PROXY protocol: disable it there"},
+      {"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n", "this is no proxy: the target must be a path"},
+      {"GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", "this is no proxy: the target must be a path"},
+      {"GET / HTTP/1.1\r\n\r\n", "exactly one Host field is required"},
+      {"GET / HTTP/1.1\r\nHost: u@x\r\n\r\n", "the Host field is no host and port"},
+      {"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+       "the length of the body is given twice, or wrongly"},
+      {"nonsense\r\n\r\n", ""},
+  };
+  for (const auto& [sent, fault] : rows) {
+    RequestHead head{kLimit};
+    std::string received{sent};
+    EXPECT_TRUE(head.take(received));
+    EXPECT_EQ(head.status(), 400u) << sent;
+    EXPECT_EQ(head.fault(), fault) << sent;
+  }
+}
+
 TEST(RequestHeadTest, JoinsTheFieldsOfOneName) {
   RequestHead head{kLimit};
   std::string received = "GET / HTTP/1.1\r\nHost: x\r\nAccept: a\r\nB: c\r\naccept:  d \r\n\r\n";
