@@ -23,6 +23,7 @@
 namespace pex::events {
 namespace {
 
+constexpr const char* kWriteUprobe = "a function of a file is written 'uprobe:/bin/bash:readline'";
 constexpr const char* kWriteBehindColon =
     "write a modifier, as in 'cycles:u', or a tracepoint, as in 'sched:sched_switch'";
 
@@ -68,7 +69,9 @@ Parsed parse(TextCursor& in, ParsedEvent& event) {
   if (in.at_event_end()) return {};
   if (!in.take(":")) return misplaced(in);
   if (!is_table_name(name) && in.before(kWordEnds).empty()) {
-    return missing(in, "a modifier or the name of a tracepoint", kWriteBehindColon);
+    const bool is_file = in.rest().starts_with('/');
+    return missing(in, "a modifier or the name of a tracepoint",
+                   is_file ? kWriteUprobe : kWriteBehindColon);
   }
   return parse_letters(in, event.modifiers);
 }

@@ -465,6 +465,7 @@ TEST(ParseEventsTest, ReportsHowItIsWritten) {
     const char* remedy;
   };
   const Row rows[] = {
+      {"probe:/bin/bash:f", "'uprobe:/bin/bash:readline'"},
       {"cycles:z", "'cycles:uk'"},
       {"sched:*", "'sched:sched_switch'"},
       {"event=0x3c", "'cpu/event=0x3c,umask=0x1/'"},
