@@ -138,14 +138,15 @@ Error nothing_counted(const plan::LoadedPlan& planned, const Options& options,
     return {0, "no event can be counted by cgroup",
             "--config.check shows why; configure a group with scope cgroup if there is none"};
   }
-  if (options.all_cgroups && printed.of_tree == 0) {
+  const bool has_paths = !options.cgroup_paths.empty();
+  if (options.all_cgroups && !has_paths && printed.of_tree == 0) {
     return {0, "no cgroup exists now",
             "set --path.cgroupfs if their hierarchy is mounted elsewhere"};
   }
   return {0, "cgroups.include selects no cgroup that exists now",
-          options.all_cgroups ? "if one of those above should be counted, add a pattern for it to "
-                                "cgroups.include"
-                              : "'cgroups --all' gives the reason for each"};
+          options.all_cgroups || has_paths
+              ? "if one of those above should be counted, add a pattern for it to cgroups.include"
+              : "'cgroups --all' gives the reason for each"};
 }
 
 /// A plan without events of cgroups has no tree, and the reasons are about the machine's.

@@ -48,6 +48,18 @@ TEST_F(ListCgroupsTest, AdvisesAPatternForThoseThatItPrinted) {
                                       "if one of those above should be counted")));
 }
 
+TEST_F(ListCgroupsTest, AdvisesAPatternForThePathThatItWasAskedFor) {
+  tree_.make_directory("cgroup/other");
+  options_.cgroup_paths = {"/other"};
+  for (const bool is_all : {false, true}) {
+    options_.all_cgroups = is_all;
+
+    EXPECT_THAT(list(), AllOf(HasSubstr("not selected  /other (no pattern"),
+                              HasSubstr("if one of those above should be counted"),
+                              Not(HasSubstr("no cgroup exists now"))));
+  }
+}
+
 TEST_F(ListCgroupsTest, DoesNotReferToCgroupsAboveWhereThereAreNone) {
   EXPECT_THAT(list(), AllOf(HasSubstr("\nno cgroup exists now. Remedy: set --path.cgroupfs if "
                                       "their hierarchy is mounted elsewhere\n"),
