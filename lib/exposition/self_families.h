@@ -109,9 +109,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "cgroup, if any are counted."},
     {"perf_event_exporter_switch_records_total", FamilyType::kCounter,
      "`outcome`: read, lost, skipped", "Records of switches between cgroups.",
-     "lost: the buffer was full. skipped: the kernel did not write the record. Events in such a "
-     "gap are counted for no cgroup. For each cgroup of that CPU the gap is enabled and unmeasured "
-     "time."},
+     "lost: the buffer was full. skipped: the kernel did not write the record. Counts in such a "
+     "gap are estimated by the CPU time of the cgroups, or the time is unmeasured."},
     {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
      "`result`: equal, different, inconclusive",
      "Comparisons of counts by switch records with counts by file descriptors.",

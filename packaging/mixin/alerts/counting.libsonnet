@@ -98,7 +98,7 @@ local promql = import '../lib/promql.libsonnet';
           > %(max)g
         ||| % { by: promql.by(c.hostLabels), max: c.maxLostRecordsRatio },
         'Records of switches between cgroups are lost.',
-        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. Their time is unmeasured.'),
+        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. The counts of their time are estimated or missing.'),
       // Also after a reload that changes `source` to descriptors, until the exporter is restarted: no
       // metric has the configured source.
       a('PerfRecordsGivenUp',
