@@ -37,8 +37,8 @@ Error records_lost(std::uint64_t lost, int cpu) {
   return Error{0,
                std::to_string(lost) + " records of switches between cgroups were lost" +
                    on_cpu(cpu) +
-                   ", because the buffer was full: what happened since the record before is "
-                   "counted for no cgroup, and its time is unmeasured for each cgroup of that CPU",
+                   ", because the buffer was full: counts since the record before are estimated, "
+                   "or their time is unmeasured",
                "raise cgroups.records_buffer"};
 }
 
@@ -47,8 +47,8 @@ Error records_lost_often(const SwitchAttribution::Statistics& poll, int cpu) {
                "records of switches between cgroups were lost" + on_cpu(cpu) + ": " +
                    unknown(poll) +
                    "; the exporter was kept off the CPU, or the buffer is too small",
-               "raise cgroups.records_buffer, or give the exporter more CPU time (Nice=, "
-               "CPUWeight= of the unit)"};
+               "raise cgroups.records_buffer, or give the exporter more CPU time (CPUWeight= of "
+               "the unit)"};
 }
 
 Error tasks_move_often(const SwitchAttribution::Statistics& poll, int cpu) {
