@@ -206,8 +206,8 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
      {"How the counts of a multiplexed group are scaled. `time` scales by the time that the "
       "group was on the PMU. `reference` scales by the activity of the CPU, which is more "
       "accurate for intermittent work, even if that takes a counter. `auto` uses a reference if "
-      "no group gets less time on the PMU because of it, and time otherwise. Not allowed for a "
-      "pinned group, which is never scaled.",
+      "no group gets less time on the PMU because of it, and time otherwise. A pinned group is "
+      "never scaled, and allows only `auto`.",
       [] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
     {"duty_cycle",
