@@ -273,8 +273,7 @@ void declare(CLI::App& app, Options& options) {
          "reset", "Forget crashes of earlier starts: the next start or reload counts everything.")
       ->fallthrough();
   CLI::App* health = app.add_subcommand(
-      "health",
-      "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
+      "health", "Ask the exporter with the same options, over HTTP, whether it is healthy.");
   health->add_flag("--ready", options.readiness, "Ask whether the first poll is complete.");
   health->fallthrough();
   declare_stat(app, options);
