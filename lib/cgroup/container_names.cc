@@ -50,7 +50,7 @@ Result<Node> parse(const std::string& text, const std::string& path) {
   yaml::Diagnostics diagnostics;
   std::optional<Node> node = yaml::parse_yaml(text, path, diagnostics);
   if (node) return *std::move(node);
-  return Error{0, "read the names of containers in '" + path + "', which is no YAML or JSON", {}};
+  return Error{0, "the names of containers in '" + path + "' are no YAML or JSON", {}};
 }
 
 Result<Node> read_node(const std::string& path) {
