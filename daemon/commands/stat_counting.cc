@@ -18,6 +18,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr const char* kClock = "task-clock";
+constexpr nanoseconds kMoment = std::chrono::milliseconds{1};  ///< between two readings
 
 /// Software events always count; the kernel may still account some microseconds of each wake-up as
 /// enabled and not running.
@@ -82,6 +83,9 @@ StatGroups::StatGroups(const plan::TaskPlan& plan,
     clocks[group.pmu] = groups.size();
     groups.push_back({{events::generic_counter(kClock)}, {}, partial->second});
   }
+  if (std::all_of(groups.begin(), groups.end(), perf::is_inherited)) return;
+  clock_of_all = groups.size();
+  groups.push_back({{events::generic_counter(kClock)}, {}, {}});
 }
 
 StatCounting::Group::Group(const collect::GroupPlan& plan)
@@ -171,11 +175,27 @@ void StatCounting::finish(const std::optional<StatUse>& use) {
     groups_[i].times.add({.unmeasured = groups_[i].estimator.discard_open()});
     add_lost_time(i);
   }
+  add_time_of_others();
   if (use) add_uncounted(*use);
 }
 
+/// The time of threads and children that groups do not inherit.
+void StatCounting::add_time_of_others() {
+  perf::GroupReading all;
+  if (!layout_.clock_of_all || !counters_.read(kernel_, *layout_.clock_of_all, all)) return;
+  of_all_ = all.time_enabled;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (perf::is_inherited(layout_.groups[i]) || counters_.refusal(i) != nullptr) continue;
+    Group& group = groups_[i];
+    const nanoseconds others = of_all_ - group.times.enabled;
+    if (others <= kMoment) continue;
+    group.of_others = others;
+    group.times.add({.enabled = others, .unmeasured = others});
+  }
+}
+
 void StatCounting::add_uncounted(const StatUse& use) {
-  nanoseconds counted{};
+  nanoseconds counted = of_all_;
   for (const Group& group : groups_) counted = std::max(counted, group.reading.time_enabled);
   was_counted_ = !is_next_to_nothing(counted, use.cpu_time);
   if (!is_much(use.cpu_time - counted, use.cpu_time)) return;
@@ -190,7 +210,6 @@ void StatCounting::add_uncounted(const StatUse& use) {
 void StatCounting::add_lost_time(std::size_t index) {
   const collect::GroupPlan& plan = plan_.counting.groups[index];
   if (!plan.mode.pinned || !plan.auxiliary.always_on || counters_.refusal(index) != nullptr) return;
-  constexpr nanoseconds kMoment = std::chrono::milliseconds{1};
   Group& group = groups_[index];
   const nanoseconds lost = groups_[*plan.auxiliary.always_on].times.enabled - group.times.enabled;
   if (lost > kMoment) group.times.add({.enabled = lost, .unmeasured = lost});
@@ -262,6 +281,14 @@ std::vector<Error> StatCounting::warnings() const {
     if (group.failed) {
       warnings.push_back({group.failed->code, "read " + name + " for the last time",
                           "none is needed: its values are those of an earlier reading"});
+    }
+    if (group.of_others.count() > 0) {
+      warnings.push_back(
+          {0,
+           name + " did not count threads and children that started later, which ran for " +
+               duration_text(group.of_others) +
+               ": the kernel lets a fork fail if it counts a probe",
+           "count the probe by CPU or cgroup, with the exporter"});
     }
     if (group.has_lost_place) {
       warnings.push_back({0, "pinned " + name + " lost its place on the PMU",

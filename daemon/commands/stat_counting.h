@@ -43,6 +43,7 @@ struct StatValue {
 struct StatGroups {
   std::vector<perf::TaskGroup> groups;
   std::map<std::string, std::size_t> clocks;  ///< PMU -> index of its clock in `groups`
+  std::optional<std::size_t> clock_of_all;    ///< beside groups that are not inherited
 
   /// `partial_pmus`: those that are not on all CPUs, with their CPUs.
   StatGroups(const plan::TaskPlan& plan,
@@ -86,20 +87,22 @@ class StatCounting {
     std::vector<collect::EventTotal> totals;
     std::vector<estimate::EventModel> models;
     perf::GroupReading reading;
-    perf::GroupInterval since;         ///< the reading before
-    std::chrono::nanoseconds clock{};  ///< the tasks were on the CPUs of its PMU
-    std::size_t scaled = 0;            ///< intervals in which a part was counted
-    std::size_t anomalies = 0;         ///< intervals in which a total fell
-    bool counted = false;              ///< has had the PMU
-    bool was_read = false;             ///< at the last attempt, with a place on the PMU
-    bool has_lost_place = false;       ///< pinned: ever
-    std::optional<Error> failed;       ///< the last reading
+    perf::GroupInterval since;             ///< the reading before
+    std::chrono::nanoseconds clock{};      ///< the tasks were on the CPUs of its PMU
+    std::size_t scaled = 0;                ///< intervals in which a part was counted
+    std::size_t anomalies = 0;             ///< intervals in which a total fell
+    bool counted = false;                  ///< has had the PMU
+    bool was_read = false;                 ///< at the last attempt, with a place on the PMU
+    bool has_lost_place = false;           ///< pinned: ever
+    std::chrono::nanoseconds of_others{};  ///< of tasks that it did not inherit
+    std::optional<Error> failed;           ///< the last reading
   };
 
   void read_group(std::size_t index);
   std::chrono::nanoseconds enabled(const collect::GroupPlan& plan, Group& group) const;
   estimate::Interval interval_of(std::size_t index);
   void add_lost_time(std::size_t index);
+  void add_time_of_others();
   void add_uncounted(const StatUse& use);
   StatValue value_of(const plan::TaskEvent& event) const;
   void add_part(const collect::EventAt& part, StatValue& value) const;
@@ -109,6 +112,7 @@ class StatCounting {
   perf::TaskCounters counters_;
   perf::PerfKernel& kernel_;
   std::vector<Group> groups_;
+  std::chrono::nanoseconds of_all_{};     ///< by StatGroups::clock_of_all
   std::chrono::nanoseconds uncounted_{};  ///< CPU time that no counter was enabled for
   bool was_counted_ = true;               ///< at least a fifth of the CPU time
 };

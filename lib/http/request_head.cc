@@ -40,8 +40,8 @@ bool is_host(std::string_view text) {
   return is_visible(text) && text.find_first_of("\"#/<>?@\\^`{|}") == text.npos;
 }
 
-/// What load balancers send if they are told so: HTTP/2 (RFC 9113, 3.4), and both versions of
-/// HAProxy's PROXY protocol.
+/// What load balancers send where they are configured so: HTTP/2 (RFC 9113, 3.4), and both versions
+/// of HAProxy's PROXY protocol.
 struct Protocol {
   std::string_view begin;
   std::string_view fault;

@@ -205,6 +205,28 @@ class StatTest(unittest.TestCase):
             self.assertIn("the command was not run", ended.stderr)
             self.assertEqual(os.listdir(scratch), [])
 
+    def test_a_command_that_is_probed_can_create_processes(self):
+        probed = os.path.join(os.path.dirname(harness.workload_binary), "probed")
+        event = f"uprobe:{probed}:pex_probed_call"
+        self.require_probes(event)
+        with contextlib.ExitStack() as cleanup:
+            tree = cleanup.enter_context(harness.CgroupTree("probed"))
+            run = [probed, tree.mount + tree.make("busy"), "0", "1000"]
+            alone = stat("--output", "json", "-e", event, "--", "sh", "-c",
+                         'printf "\\n\\n" > "$0" && exec "$@" < "$0"',
+                         cleanup.enter_context(tempfile.NamedTemporaryFile()).name, *run)
+            below = stat("--output", "json", "-e", event, "--", "sh", "-c",
+                         'printf "\\n\\n" | "$@" && yes | head -n 3000000 | tail -n 1', "sh", *run)
+
+        self.assertEqual((alone.returncode, below.returncode), (0, 0), below.stderr)
+        self.assertEqual(counts(alone.stderr)[event]["estimate"], 1000)
+        self.assertEqual(counts(alone.stderr)[event]["coverage"], "complete")
+        self.assertEqual(counts(below.stderr)[event]["coverage"], "incomplete")
+        self.assertRegex(below.stderr, "did not count threads and children that started later")
+
+    def require_probes(self, event):
+        harness.require(stat("-e", event, "--", "true").returncode == 0, "uprobes cannot be counted")
+
     def test_reports_what_cannot_be_counted_and_counts_the_rest(self):
         ended = stat("--output", "json", "-e", "nosuchpmu/event=1/", "-e", "page-faults", "--",
                      "true")

@@ -78,6 +78,11 @@ Result<> read_part(PerfKernel& kernel, const CounterGroup& part, GroupReading& r
 
 }  // namespace
 
+bool is_inherited(const TaskGroup& group) {
+  return std::all_of(group.events.begin(), group.events.end(),
+                     [](const CounterSpec& event) { return event.attributes.probe.empty(); });
+}
+
 TaskCounters TaskCounters::of_own_thread(PerfKernel& kernel, std::span<const TaskGroup> groups,
                                          Inherit inherit) {
   TaskCounters counters;
@@ -133,6 +138,7 @@ void TaskCounters::open_in(PerfKernel& kernel, std::span<const TaskGroup> groups
       if (opened.refusal) break;
       Place place = thread;
       place.cpu = cpu;
+      place.inherit = thread.inherit && is_inherited(groups[i]);
       Result<CounterGroup, OpenFailure> part =
           CounterGroup::open_disabled(kernel, groups[i].events, place, groups[i].mode);
       is_there = is_there || part || part.error().error.code != ESRCH;

@@ -24,12 +24,18 @@ struct TaskGroup {
   std::vector<int> cpus = {};
 };
 
+/// False for a group with a probe: at each fork(2), the kernel reads the name of the probe again,
+/// at the address of the request, in the memory of the task that forks, and lets the fork fail
+/// (perf_uprobe_init(), kernel/events/core.c).
+bool is_inherited(const TaskGroup& group);
+
 /// Groups of events in tasks (threads), instead of on CPUs: their times are those for which the
 /// tasks were on a CPU, so a task that only waits has times of 0.
 ///
 /// Threads and processes that a counted thread creates after it was opened are counted as well
-/// (perf_event_attr.inherit). A thread that existed before is counted only if it was listed. The
-/// reading of a group is the sum of all of them, of those that have ended too, and never falls.
+/// (perf_event_attr.inherit), but by groups that is_inherited() excepts. A thread that existed
+/// before is counted only if it was listed. The reading of a group is the sum of all of them, of
+/// those that have ended too, and never falls.
 ///
 /// Example:
 ///   LinuxPerfKernel kernel;
