@@ -21,7 +21,7 @@ arguments = []
 
 def main(*names):
     """Runs the tests of the calling program, which takes arguments of these names."""
-    if len(sys.argv) <= len(names):
+    if len(sys.argv) <= len(names) or sys.argv[1].startswith("-"):
         sys.exit(f"usage: {sys.argv[0]} {' '.join(names)} [TEST...]")
     arguments[:] = [os.path.abspath(each) for each in sys.argv[1:len(names) + 1]]
     program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[len(names) + 1:]],
