@@ -85,6 +85,7 @@ CPP_FILE = re.compile(r"\.(?:h|cc)(?:\.in)?$")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
 KERNEL_TREE = re.compile(r"/(?:sys|proc)(?![A-Za-z0-9_])")  # not /system.slice
 ADD_ROOM = re.compile(r"^[ \t]*add_room\(\s*([^)]*)\)", re.MULTILINE)
+PUBLIC_HEADERS = re.compile(r"^set\(public_headers\s([^)]*)\)", re.MULTILINE)
 # What C++ text is made of, where it matters: comments and literals. A ' inside a number is neither.
 TOKEN = re.compile(
     r"""
@@ -247,6 +248,16 @@ def check_cmake(root: Path) -> Iterator[Violation]:
         yield Violation(path, 1, f"no add_room({name} ...)")
 
 
+def check_public_headers(root: Path) -> Iterator[Violation]:
+    """A program that uses the installed library finds all that its headers include."""
+    public = PUBLIC_HEADERS.search((root / "lib/CMakeLists.txt").read_text(encoding="utf-8"))[1].split()
+    for source in (Source(root, root / "lib" / header) for header in public):
+        for match in INCLUDE.finditer(source.without_comments):
+            if match[1] == '"' and match[2] not in public:
+                line = _line(source.without_comments, match.start(2))
+                yield source.violation(line, f"add {match[2]} to public_headers of lib/CMakeLists.txt")
+
+
 def check_names(root: Path) -> Iterator[Violation]:
     pending = [root]
     while pending:
@@ -261,7 +272,8 @@ def check_names(root: Path) -> Iterator[Violation]:
 
 def violations(root: Path) -> list[Violation]:
     found = [*check_rooms_exist_in_table(root), *check_wings_exist_in_table(root),
-             *check_folders(root), *check_sizes(root), *check_cmake(root), *check_names(root)]
+             *check_folders(root), *check_sizes(root), *check_cmake(root),
+             *check_public_headers(root), *check_names(root)]
     for source in sources(root):
         for check in (check_includes, check_wings, check_kernel_paths, check_kernel_door):
             found += check(source)

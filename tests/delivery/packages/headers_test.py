@@ -35,13 +35,6 @@ class HeadersTest(unittest.TestCase):
     def included_by(self, header):
         return INCLUDE.findall((self.top / header).read_text(encoding="utf-8"))
 
-    def test_what_a_header_includes_is_installed(self):
-        self.assertTrue(self.headers)
-        for header in self.headers:
-            for needed in self.included_by(header):
-                with self.subTest(header=header, needs=needed):
-                    self.assertIn(needed, self.headers, f"add it to {LIST}")
-
     def test_a_header_is_installed_for_programs_or_for_another_header(self):
         reached, next_ones = set(), set(INCLUDED_BY_PROGRAMS)
         while next_ones:
