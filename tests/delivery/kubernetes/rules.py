@@ -6,7 +6,7 @@ Each rule takes the rendered objects and yields its complaints. `RULES` has all.
 import json
 import re
 
-from manifests import containers_of, of_kind, option_of, the
+from manifests import SOURCE, containers_of, of_kind, option_of, the
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]([a-z0-9]|-(?!-))*(?<!-)")
@@ -226,10 +226,21 @@ def host_paths_are_few_and_read_only(objects):
              if "hostPath" in each}
     if not set(paths.values()) <= HOST_PATHS:
         yield f"mounts {sorted(set(paths.values()) - HOST_PATHS)}"
+    empty = {each["name"] for each in pod(objects)["volumes"] if "emptyDir" in each}
     for each in containers_of(pod(objects)):
         for mount in each["volumeMounts"]:
-            if not mount.get("readOnly"):
+            if not mount.get("readOnly") and mount["name"] not in empty:
                 yield f"{mount['mountPath']} can be written to"
+
+
+def the_state_is_where_the_image_says_and_outlives_a_stop_of_the_node(objects):
+    """An emptyDir on the disk of the node is as old as the pod, one in memory is gone with the node."""
+    state = re.search(r"^ENV STATE_DIRECTORY=(.*)$", (SOURCE / "Dockerfile").read_text(), re.M)[1]
+    paths = {mount["name"]: mount["mountPath"] for mount in exporter(objects)["volumeMounts"]}
+    found = {paths[each["name"]]: each["emptyDir"] for each in pod(objects)["volumes"]
+             if "emptyDir" in each}
+    if found != {state: {"sizeLimit": "1Mi"}}:
+        yield f"the state is in {state}, and can be written to {found}"
 
 
 def what_is_read_only_recursively_may_be(objects):
@@ -401,6 +412,7 @@ RULES = [
     a_changed_configuration_is_rolled_out, the_hosts_sysfs_is_where_the_option_says,
     the_service_account_is_there, all_are_in_the_same_namespace, the_namespace_admits_the_pods,
     nothing_of_the_host_but_its_files, user_namespaces_stay_off, host_paths_are_few_and_read_only,
+    the_state_is_where_the_image_says_and_outlives_a_stop_of_the_node,
     what_is_read_only_recursively_may_be, only_prometheus_may_connect, rights_are_those_to_discover,
     no_token_is_mounted, the_user_is_not_root, containers_have_one_capability_and_no_more,
     seccomp_is_on, memory_has_a_limit_and_time_has_none, it_runs_on_every_node,
