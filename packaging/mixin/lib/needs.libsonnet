@@ -62,6 +62,7 @@ local rules = need('rules', 'recording rules');
 local withNames = rules + need('rules', 'kube-state-metrics');
 local exporter = need('exporter', 'a scraped exporter');
 local ofScope = need('scope', 'a group of scope cgroup');
+local byRecords = need('scope', 'cgroups counted by records');
 local sums = need('sums', 'cgroups.sums');
 local sumsOfEvents = parts + ofEvents('software', software);
 local ofCgroups = parts + ofEvents('cgroups', software);
@@ -92,9 +93,9 @@ local table = {
   perf_event_exporter_: { needs: exporter },
   perf_event_exporter_cgroup: { needs: ofScope },
   perf_event_exporter_series: { needs: ofScope },
-  perf_event_exporter_switch_records: { needs: ofScope },
+  perf_event_exporter_switch_records: { needs: byRecords },
   perf_event_exporter_uncounted: { needs: ofScope },
-  perf_event_exporter_unnamed: { needs: ofScope },
+  perf_event_exporter_unnamed: { needs: byRecords },
   perf_event_exporter_sum: { needs: sums },
   perf_event_exporter_http_errors: { needs: none('no client was refused') },
   perf_event_exporter_cgroups_left_out: { needs: none('no cgroup was left out') },

@@ -141,9 +141,11 @@ def rules_that_do_not_wait(folder):
 
 
 def shipped_configuration(pattern):
-    """With `pattern` among the cgroups that are counted, and a sum of all of them."""
+    """With `pattern` among the cgroups that are counted, by records also where they are few, and a sum of
+    all of them."""
     text = mixin.read_text(f"{mixin.root}/config/perf_event_exporter.yaml")
     changes = {"\n  include:\n": f'\n  include:\n    - "{pattern}"\n',
+               "\n  source: auto\n": "\n  source: records\n",
                "\n  sums: []\n": "\n  sums: [{name: workload, by: [], zero_for: 0s}]\n"}
     for shipped, ours in changes.items():
         assert shipped in text, shipped
