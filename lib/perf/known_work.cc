@@ -103,11 +103,7 @@ nanoseconds thread_time() {
   return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
 }
 
-rusage usage() {
-  rusage usage{};
-  ::getrusage(RUSAGE_THREAD, &usage);
-  return usage;
-}
+bool read_usage(rusage& thread) { return ::getrusage(RUSAGE_THREAD, &thread) == 0; }
 
 std::uint64_t switches_of(const rusage& thread) {
   return static_cast<std::uint64_t>(thread.ru_nvcsw + thread.ru_nivcsw);
@@ -118,7 +114,8 @@ std::uint64_t switches_of(const rusage& thread) {
 std::optional<WorkDone> do_known_work(const KnownWork& work) {
   if (!host::bind_thread_to(work.cpu)) return {};
   WorkDone done;
-  const rusage before = usage();
+  rusage before{}, rested{}, after{};
+  if (!read_usage(before)) return {};
   const nanoseconds begun = thread_time();
   std::uint64_t iterations = 0;
   try {
@@ -129,16 +126,17 @@ std::optional<WorkDone> do_known_work(const KnownWork& work) {
   if (!touch(work.pages)) return {};
   done.cpu_time = thread_time() - begun;  // a part of a switch is in no event of the thread
   for (std::size_t i = 0; i < work.sleeps; ++i) std::this_thread::sleep_for(work.sleep);
-  done.switches.least = switches_of(usage()) - switches_of(before);
+  if (!read_usage(rested)) return {};
   if (work.other_cpu >= 0 && host::bind_thread_to(work.other_cpu)) {
     if (!host::bind_thread_to(work.cpu)) return {};
     ++done.migrations;
   }
-  const rusage after = usage();
+  if (!read_usage(after)) return {};
   done.instructions = {iterations * kInstructionsEach.least, iterations * kInstructionsEach.most};
   done.branches = {iterations, iterations};
   done.faults = static_cast<std::uint64_t>(after.ru_minflt - before.ru_minflt);
-  done.switches.most = switches_of(after) - switches_of(before);
+  done.switches = {switches_of(rested) - switches_of(before),
+                   switches_of(after) - switches_of(before)};
   done.thread_time = thread_time();
   return done;
 }

@@ -38,7 +38,8 @@ struct WorkDone {
   std::chrono::nanoseconds thread_time{};  ///< the same since the thread began
 };
 
-/// Nothing if the thread may not run on the CPU, or if there is no memory or no second thread.
+/// Nothing if the thread may not run on the CPU, if there is no memory or no second thread, or if a
+/// seccomp profile forbids getrusage(2).
 std::optional<WorkDone> do_known_work(const KnownWork& work);
 
 }  // namespace pex::perf
