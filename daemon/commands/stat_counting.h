@@ -43,7 +43,7 @@ struct StatValue {
 struct StatGroups {
   std::vector<perf::TaskGroup> groups;
   std::map<std::string, std::size_t> clocks;  ///< PMU -> index of its clock in `groups`
-  std::optional<std::size_t> clock_of_all;    ///< beside groups that are not inherited
+  std::optional<std::size_t> clock_of_all;    ///< if groups are not inherited
 
   /// `partial_pmus`: those that are not on all CPUs, with their CPUs.
   StatGroups(const plan::TaskPlan& plan,

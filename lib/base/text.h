@@ -47,8 +47,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 /// than a third of its letters, or more than 8.
 std::size_t too_many_changes(std::string_view word);
 
-/// The word of `known` that `word` most likely misspells: the same in another case, or the least edit
-/// distance below too_many_changes(). Nothing if none is that near, or if several are equally near.
+/// The word of `known` that `word` most likely misspells: the same in another case, or the least
+/// edit distance below too_many_changes(). Nothing if none is that near, or if several are equally
+/// near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace pex
