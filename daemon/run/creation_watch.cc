@@ -18,9 +18,10 @@ void CreationWatch::follow() {
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   const std::string directory = real.substr(0, real.rfind('/') + 1);
   const int watch = ::inotify_add_watch(inotify_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO);
-  if (watch_ >= 0 && watch >= 0 && (watch != watch_ || real != real_)) {
+  const bool is_elsewhere = !real_.empty() && real != real_;
+  if (is_elsewhere || (watch_ >= 0 && watch >= 0 && watch != watch_)) {
     (void)take();  // the file may have been created before a link led to it
-    is_created_ = real == real_;
+    is_created_ = !is_elsewhere;
   }
   if (watch_ >= 0 && watch != watch_) ::inotify_rm_watch(inotify_.get(), watch_);
   watch_ = watch;

@@ -14,6 +14,7 @@
 
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "unit/http/few_descriptors.h"
 
 namespace pex::daemon {
 namespace {
@@ -131,7 +132,7 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
 /// What is done with a file while the loop looks at it -> why it is due.
 class ComingFileTest : public ConfigWatchTest {
  protected:
-  ConfigWatch::Reason reason_after(const std::function<void()>& change) {
+  ConfigWatch::Reason reason_after(const std::function<void()>& change, bool has_inotify = true) {
     std::optional<ConfigWatch::Reason> reason;
     ConfigWatch watch{loop_, log_, tree_.path("config.yaml"),
                       [&](ConfigWatch::Reason why) {
@@ -139,6 +140,8 @@ class ComingFileTest : public ConfigWatchTest {
                         loop_.stop();
                       },
                       1ms};
+    std::optional<http::FewDescriptors> none;
+    if (!has_inotify) none.emplace(0);
     watch.start();
     change();
     loop_.run_for(test::kPatience);
@@ -169,6 +172,15 @@ TEST_F(ComingFileTest, OneThatALinkLeadsToWasWrittenBefore) {
               std::filesystem::rename(tree_.path("link"), tree_.path("config.yaml"));
             }),
             ConfigWatch::Reason::kReplaced);
+}
+
+TEST_F(ComingFileTest, OneThatALinkLeadsToWasWrittenBeforeAlsoWithoutInotify) {
+  tree_.write("other.yaml", "other");
+  std::filesystem::create_symlink("other.yaml", tree_.path("link"));
+  const auto change = [this] {
+    std::filesystem::rename(tree_.path("link"), tree_.path("config.yaml"));
+  };
+  EXPECT_EQ(reason_after(change, false), ConfigWatch::Reason::kReplaced);
 }
 
 TEST_F(ComingFileTest, OneThatIsCreatedInANewDirectoryMayBeHalfWritten) {
