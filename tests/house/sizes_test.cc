@@ -157,10 +157,8 @@ TEST(SizesTest, ManifestsAndTheChartRequestWhatIsComputed) {
   EXPECT_NE(read("packaging/helm/perf-event-exporter/README.md")
                 .find("| " + cpu + "m CPU, " + request + "Mi to 512Mi"),
             std::string::npos);
-  EXPECT_NE(
-      read("docs/containers.md")
-          .find("Requests are " + cpu + " ms of CPU time per second and " + request + " MiB;"),
-      std::string::npos);
+  EXPECT_NE(read("docs/containers.md").find("Requests (" + cpu + "m, " + request + "Mi)"),
+            std::string::npos);
 }
 
 TEST(SizesTest, TheLimitOfAPodAllowsAsManyCountersAsIsDocumented) {

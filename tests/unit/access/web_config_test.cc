@@ -620,7 +620,7 @@ const std::vector<WebErrorRow> kRows = {
      "header. Remedy: write deny or sameorigin"},
     {"AWordForAHeaderInCapitals", "http_server_config: {headers: {X-Frame-Options: SAMEORIGIN}}\n",
      "w.yaml:1:49: http_server_config.headers.X-Frame-Options: the text is not a value of this "
-     "header. Remedy: write deny or sameorigin"},
+     "header. Remedy: did you mean 'sameorigin'?"},
     {"AMisspelledWordForAHeader",
      "http_server_config: {headers: {X-Content-Type-Options: no-sniff}}\n",
      "w.yaml:1:56: http_server_config.headers.X-Content-Type-Options: the text is not a value of "
