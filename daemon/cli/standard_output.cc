@@ -63,8 +63,8 @@ void print_note_for_root(const std::string& command, const Options& options) {
   if (::geteuid() != 0) return;
   std::string note = "with the rights of root";
   if (::sd_booted() > 0) {
-    // Without a file of the command line, the one of the unit and its environment (systemd/).
-    const bool is_of_unit = options.config_file.empty();
+    // The unit may have another file (CONFIG) than the one that packages install (systemd/).
+    const bool is_of_unit = options.config_file == kInstalledConfig;
     note +=
         "; with those of the service: systemd-run --quiet --pipe --wait --property=DynamicUser=yes "
         "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes " +
