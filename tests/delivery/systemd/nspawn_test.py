@@ -292,7 +292,9 @@ class ServiceTest(unittest.TestCase):
         as_root = self.machine.run("perf_event_exporter", "--config.check", check=False).stdout
         command = as_root.partition("with those of the service: ")[2].splitlines()[0]
 
-        self.assertIn(f"configuration: '{other}'", self.machine.run("sh", "-c", command).stdout)
+        as_service = self.machine.run("sh", "-c", command, check=False).stdout
+
+        self.assertIn(f"configuration: '{other}'", as_service)
 
     # The watchdog
 
