@@ -167,10 +167,6 @@ void Logins::check(const Peer& peer, Credentials credentials, const Users& users
   }
 }
 
-bool Logins::has_accepted(const Peer& peer, Credentials credentials, const Users& users) const {
-  return cache_.find(job_of(peer, std::move(credentials), users).digest).value_or(false);
-}
-
 /// From the peer of which most clients wait, if it has more than this one will have.
 bool Logins::make_room(const Peer& peer) {
   if (waiting_.size() >= max_waiting_) forget_who_left();

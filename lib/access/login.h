@@ -78,9 +78,6 @@ class Logins : public std::enable_shared_from_this<Logins> {
   void check(const Peer& peer, Credentials credentials, const Users& users,
              std::weak_ptr<const void> client, Done done);
 
-  /// Whether this password was accepted before, and is known to be: costs no check of it.
-  bool has_accepted(const Peer& peer, Credentials credentials, const Users& users) const;
-
   /// Drops all pending answers, and lets the loop run out of work.
   void stop();
 

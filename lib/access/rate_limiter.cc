@@ -2,20 +2,19 @@
 
 namespace pex::access {
 
-RateLimiter::Client& RateLimiter::client(const Key& key, Time now) {
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (known_.size() >= kMaxPeers) {
+RateLimiter::Client& RateLimiter::client(const Peer& peer, Time now) {
+  if (const auto known = known_.find(peer); known != known_.end()) return known->second;
+  if (known_.size() == kMaxPeers) {
     std::erase_if(known_, [now](const auto& each) { return now - each.second.seen > kRemembers; });
   }
-  const bool has_place = known_.size() < kMaxPeers || key.second;
-  return has_place ? known_[key] : others_;
+  return known_.size() < kMaxPeers ? known_[peer] : others_;
 }
 
 std::optional<std::chrono::nanoseconds> RateLimiter::take(const Peer& peer, const RateLimit& limit,
-                                                          Time now, bool is_logged_in) {
+                                                          Time now) {
   const std::chrono::duration<double> interval = limit.interval;
   const TokenBucket::Rate rate{1 / interval.count(), static_cast<double>(limit.burst)};
-  Client& of = client({peer, is_logged_in}, now);
+  Client& of = client(peer, now);
   of.seen = now;
   if (!of.bucket) of.bucket.emplace(rate);
   of.bucket->set_rate(rate, now);

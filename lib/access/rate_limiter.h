@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <utility>
 
 #include "access/access.h"
 #include "access/peer.h"
@@ -12,11 +11,9 @@
 
 namespace pex::access {
 
-/// Counts the requests of each peer against a limit, which may differ at each call. Those with a
-/// password that was accepted before have a limit of their own, which no other client of the same
-/// address takes. A peer that was here within an hour keeps its place: while there are more than
-/// kMaxPeers, those that are new and have no such password share one limit, so that no number of
-/// them takes that of a known one.
+/// Counts the requests of each peer against a limit, which may differ at each call. A peer that was
+/// here within an hour keeps its place: while there are more than kMaxPeers, those that are new
+/// share one limit, so that no number of them takes that of a known one.
 class RateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -25,18 +22,16 @@ class RateLimiter {
   static constexpr std::chrono::hours kRemembers{1};
 
   /// Takes a token. If there is none: the time until there is.
-  std::optional<std::chrono::nanoseconds> take(const Peer& peer, const RateLimit& limit, Time now,
-                                               bool is_logged_in = false);
+  std::optional<std::chrono::nanoseconds> take(const Peer& peer, const RateLimit& limit, Time now);
 
  private:
   struct Client {
     std::optional<TokenBucket> bucket = {};  ///< nothing before the first call: it begins full
     Time seen = {};
   };
-  using Key = std::pair<Peer, bool>;  ///< whether it has logged in
-  Client& client(const Key& key, Time now);
+  Client& client(const Peer& peer, Time now);
 
-  std::map<Key, Client> known_;
+  std::map<Peer, Client> known_;
   Client others_;
 };
 

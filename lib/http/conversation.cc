@@ -31,7 +31,6 @@ class Conversation {
   asio::awaitable<Response> answer_to(const RequestHead& head, unsigned status);
   Response answer_to_refused(const RequestHead& head, unsigned status);
   asio::awaitable<std::optional<Response>> refused_at_door(const RequestHead& head);
-  bool has_logged_in(const RequestHead& head) const;
   asio::awaitable<Verdict> login(const RequestHead& head);
   asio::awaitable<Response> answer_by_handler(const Route& route, const RequestHead& head);
 
@@ -109,8 +108,8 @@ Response Conversation::answer_to_refused(const RequestHead& head, unsigned statu
 asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const RequestHead& head) {
   ClientErrors& errors = service_.errors;
   if (const auto& limit = settings().rate_limit) {
-    const auto wait = service_.rate_limiter.take(
-        connection_.peer(), *limit, std::chrono::steady_clock::now(), has_logged_in(head));
+    const auto wait =
+        service_.rate_limiter.take(connection_.peer(), *limit, std::chrono::steady_clock::now());
     if (wait) ++errors.rate_limit;
     if (wait) co_return too_many_requests(*wait);
   }
@@ -121,13 +120,6 @@ asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const Req
   const bool is_busy = verdict == Verdict::kBusy;
   ++(is_busy ? errors.login_busy : errors.login_refused);
   co_return is_busy ? unavailable("too many logins are being checked") : refusal(401);
-}
-
-bool Conversation::has_logged_in(const RequestHead& head) const {
-  if (settings().users.empty()) return false;
-  auto credentials = access::parse_credentials(head.value("Authorization"));
-  return credentials && service_.logins->has_accepted(connection_.peer(), *std::move(credentials),
-                                                      settings().users);
 }
 
 asio::awaitable<Verdict> Conversation::login(const RequestHead& head) {

@@ -146,12 +146,6 @@ class LoginTest(WebTest):
                       lambda: web.ask(connection, headers=LOGIN).status == 401)
         self.assertEqual(web.ask(connection, headers=OTHER_LOGIN).status, 200)
 
-    def test_who_has_logged_in_keeps_a_rate_that_other_clients_of_the_address_do_not_take(self):
-        daemon = self.start_with(self.USERS + "rate_limit: {interval: 1h, burst: 9}\n")
-        self.assertEqual(self.status(daemon, LOGIN), 200)
-        harness.until("the limit", lambda: self.status(daemon, {}) == 429)
-        self.assertEqual(self.status(daemon, LOGIN), 200)
-
     def test_a_broken_configuration_prevents_the_start(self):
         replace(f"{self.folder}/web.yml", "no_such_key: 1\n")
         config = f"{self.folder}/config.yaml"

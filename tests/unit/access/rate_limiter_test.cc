@@ -51,16 +51,6 @@ TEST(RateLimiterTest, TakesAnotherLimitAtAnyTime) {
   EXPECT_TRUE(limiter.take(kPeer, wide, kStart + 1s));
 }
 
-TEST(RateLimiterTest, GivesThoseOfAPeerWhoHaveLoggedInTheirOwn) {
-  const RateLimit limit{.interval = 1s, .burst = 1};
-  RateLimiter limiter;
-  EXPECT_FALSE(limiter.take(kPeer, limit, kStart));
-  EXPECT_TRUE(limiter.take(kPeer, limit, kStart));
-
-  EXPECT_FALSE(limiter.take(kPeer, limit, kStart, true));
-  EXPECT_TRUE(limiter.take(kPeer, limit, kStart, true));
-}
-
 TEST(RateLimiterTest, GivesEachPeerItsOwn) {
   const RateLimit limit{.interval = 1s, .burst = 1};
   RateLimiter limiter;
