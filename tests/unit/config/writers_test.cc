@@ -204,8 +204,9 @@ class Writer {
   }
 
   static bool is_plain_possible(const std::string& text) {
-    return text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/_") ==
-           std::string::npos;
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/_";
+    const bool is_null = text.empty() || text == "null";
+    return !is_null && text.find_first_not_of(kLetters) == std::string::npos;
   }
 
   static std::string in_single_quotes(const std::string& text) {
