@@ -7,6 +7,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                     -Wold-style-cast)
+add_compile_options(-pthread)  # as some libraries ask: a precompiled header is for all or none
 if(PEX_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -52,7 +52,7 @@ std::vector<std::string> journal_fields(LogLevel level, std::string_view message
   std::vector<std::string> entry = {
       "MESSAGE=" + printable(message) + logfmt_pairs(fields),
       "PRIORITY=" + std::to_string(kPriorities[static_cast<std::size_t>(level)]),
-      std::string("SYSLOG_IDENTIFIER=") + kProgram};
+      std::string("SYSLOG_IDENTIFIER=").append(kProgram)};
   for (const auto& [key, value] : fields) entry.push_back(field_name(key) + "=" + printable(value));
   return entry;
 }
