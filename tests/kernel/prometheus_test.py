@@ -114,7 +114,7 @@ class CpuClocks:
 class PrometheusTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        """A busy cgroup for as long as Prometheus needs for its rates; each test asks for one."""
+        """A cgroup that works when a test lets it."""
         harness.require(shutil.which("prometheus"), "prometheus is not installed")
         harness.require_events(*EVENTS)
         perf_events.require()
@@ -126,6 +126,7 @@ class PrometheusTest(unittest.TestCase):
         cls.counters = cls.enterClassContext(perf_events.Counters(
             ["task-clock"], harness.online_cpus(), tree.mount + cls.cgroup))
         cls.busy = cls.enterClassContext(harness.busy_loop(tree, cls.cgroup, cpu=1))
+        cls.busy.stop()
         cls.prometheus = cls.enterClassContext(
             Prometheus(CONFIG.format(target=cls.daemon.address)))
         cls.prometheus.await_scrapes(SCRAPES + 2)
@@ -188,26 +189,22 @@ class PrometheusTest(unittest.TestCase):
         # known to another counter. Stopped at both ends, so that nothing is under way while
         # Prometheus fetches the values.
         total = f'perf_cgroup_task_clock_seconds_total{{cgroup="{self.cgroup}"}}'
+        stored_before, seen_before = self.stored_and_seen(total)
+        self.busy.go_on()
+        harness.until("half a second of work", lambda: self.seen() > seen_before + 500_000_000)
+        self.busy.stop()
+        stored, seen = self.stored_and_seen(total)
+        # By records, each switch is booked on either task, and what is around a missing one estimated.
+        self.assertAlmostEqual(stored - stored_before, seen - seen_before,
+                               delta=(seen - seen_before) / 20 if harness.BY_RECORDS else 0)
         rates = self.rates(total)
         self.assertEqual(list(rates), [(("cgroup", self.cgroup),)])
         self.assertGreater(rates[(("cgroup", self.cgroup),)], 0)
 
-        def value_while_stopped():
-            self.busy.stop()
-            self.daemon.scrape_after_polls()
-            scrapes = self.prometheus.scalar("sum_over_time(up[5m])")
-            self.prometheus.await_scrapes(scrapes + 2)
-            try:
-                return round(self.prometheus.scalar(total) * 1e9), self.seen()
-            finally:
-                self.busy.go_on()
-
-        stored_before, seen_before = value_while_stopped()
-        harness.until("half a second of work", lambda: self.seen() > seen_before + 500_000_000)
-        stored, seen = value_while_stopped()
-        # By records, each switch is booked on either task, and what is around a missing one estimated.
-        self.assertAlmostEqual(stored - stored_before, seen - seen_before,
-                               delta=(seen - seen_before) / 20 if harness.BY_RECORDS else 0)
+    def stored_and_seen(self, total):
+        self.daemon.scrape_after_polls()
+        self.prometheus.await_scrapes(self.prometheus.scalar("sum_over_time(up[5m])") + 2)
+        return round(self.prometheus.scalar(total) * 1e9), self.seen()
 
     def seen(self):
         return self.counters.sums()["task-clock"]
