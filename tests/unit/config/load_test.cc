@@ -752,9 +752,9 @@ TEST(LoadTest, RefusesAnAliasBombWithoutExpandingIt) {
 /// One kind of text that is short to write and could be long to read.
 class HostileTextTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(HostileTextTest, IsRefusedAtTheSizeLimit) {
+TEST_P(HostileTextTest, IsRefusedInLinearTime) {
   std::string text;
-  while (text.size() + GetParam().size() <= yaml::kMaxFileBytes) text += GetParam();
+  while (text.size() + GetParam().size() <= yaml::kMaxFileBytes / 8) text += GetParam();
 
   const Loaded loaded = load_text(text, "c.yaml");
 
