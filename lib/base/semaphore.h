@@ -6,6 +6,13 @@
 #include <chrono>
 #include <ctime>
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define PEX_THREAD_SANITIZER
+#endif
+#endif
+
 namespace pex {
 
 /// Wakes sleeping threads: sem_overview(7), which takes no lock. If a real-time task preempts a
@@ -46,6 +53,9 @@ class Semaphore {
     do {
       failed = ::sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &at);
     } while (failed != 0 && errno == EINTR);
+#ifdef PEX_THREAD_SANITIZER
+    if (failed == 0) __tsan_acquire(&semaphore_);  // it knows sem_wait(3), but not sem_clockwait(3)
+#endif
     return failed == 0;
   }
 
