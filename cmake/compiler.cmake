@@ -18,6 +18,9 @@ endif()
 if(PEX_SANITIZERS)
   add_compile_options(-fsanitize=${PEX_SANITIZERS} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
+  if(PEX_SANITIZERS MATCHES "thread")
+    add_compile_definitions(PEX_THREAD_SANITIZER)
+  endif()
   if(PEX_SANITIZERS MATCHES "undefined")
     # It looks at objects through a pipe, and takes them all for bad where no descriptor is left, which
     # the tests of that bring about.

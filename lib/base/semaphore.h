@@ -6,11 +6,8 @@
 #include <chrono>
 #include <ctime>
 
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
+#ifdef PEX_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
-#define PEX_THREAD_SANITIZER
-#endif
 #endif
 
 namespace pex {
