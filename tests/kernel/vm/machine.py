@@ -1,8 +1,8 @@
 """Boots an emulated arm64 machine with a PMU, lets it run one scenario (guest/SCENARIO.sh) and reads
 what that wrote down.
 
-QEMU counts instructions as it executes them: virtual time is 8 ns for each (-icount shift=3), and
-jumps over what the machine sleeps (sleep=off). So a run neither depends on how busy this machine is
+QEMU counts instructions as it executes them: virtual time is 8 ns for each, unless a boot asks
+for a slower CPU (-icount shift=3), and jumps over what the machine sleeps (sleep=off). So a run neither depends on how busy this machine is
 nor takes as long as it seems to: ten idle minutes are seconds. With one CPU the counts are exact; with
 more, QEMU adds to the counters of each what the others executed meanwhile.
 """
@@ -23,9 +23,11 @@ import harness  # what scrapes are read with
 PATIENCE = 600.0  # seconds; only a run that hangs takes this long
 COMMON = ["-m", "512", "-rtc", "base=2026-01-01,clock=vm", "-display", "none", "-monitor", "none",
           "-nodefaults", "-no-reboot", "-serial", "stdio"]
-ARM64 = ["qemu-system-aarch64", "-M", "virt", "-icount", "shift=3,sleep=off", *COMMON]
+ARM64 = ["qemu-system-aarch64", "-M", "virt", *COMMON]
+# With tables of pages of its own the kernel makes QEMU forget, at each system call, what it translated.
+KERNEL = "panic=-1 loglevel=3 kpti=off"
 # One thread for all CPUs: the kernel patches its own text, which others would execute half patched.
-AMD64 = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", *COMMON]
+AMD64 = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=single", *COMMON]
 
 
 class Record:
@@ -66,7 +68,7 @@ class Boot:
     directory = None  # where run.sh put kernels and archives
 
     def __init__(self, scenario, kernel, *, cpus=1, pmu=True, cgroups="v2", source="",
-                 rounds=1, archives=("base",), patience=PATIENCE):
+                 shift=3, rounds=1, archives=("base",), patience=PATIENCE):
         self.scenario = scenario
         self.kernel = kernel
         self.cpus = cpus
@@ -74,6 +76,7 @@ class Boot:
         self.cpu = "max" if self.is_amd64 else "neoverse-n1" + ("" if pmu else ",pmu=off")
         self.cgroups = cgroups
         self.source = source  # of the counts of cgroups: "" as the scenario says
+        self.shift = 1 if self.is_amd64 else shift  # an instruction takes 2^shift ns
         self.rounds = rounds  # of a scenario that repeats itself
         self.name = "-".join(filter(None, (scenario, kernel, cgroups, source)))  # of its files
         self.archives = ("amd64",) if self.is_amd64 else archives
@@ -118,9 +121,9 @@ class Boot:
                 with open(f"{self.directory}/{archive}.cpio", "rb") as part:
                     joined.write(part.read())
         console = "ttyS0" if self.is_amd64 else "ttyAMA0"
-        command = [*(AMD64 if self.is_amd64 else ARM64), "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,
-                   "-initrd", initrd, "-append",
-                   f"console={console} panic=-1 loglevel=3 SCENARIO={self.scenario} "
+        command = [*(AMD64 if self.is_amd64 else ARM64), "-icount", f"shift={self.shift},sleep=off",
+                   "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image, "-initrd", initrd, "-append",
+                   f"console={console} {KERNEL} SCENARIO={self.scenario} "
                    f"CGROUPS={self.cgroups} SOURCE={self.source} ROUNDS={self.rounds}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

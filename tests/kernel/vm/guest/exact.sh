@@ -45,7 +45,7 @@ tell_perf() {  # enable|disable
 judge() {  # NAME PERF_ARGS...
   local name=$1 perf
   shift
-  /app/perf stat -x, -o /run/perf --delay -1 --control fifo:/run/control,/run/answer "$@" -- sleep 999 &
+  /app/perf stat -x, -o /run/perf --delay -1 --control fifo:/run/control,/run/answer "$@" &
   perf=$!
   tell_perf disable  # once it answers, it is there
   scrape_after_polls "$name-before"
