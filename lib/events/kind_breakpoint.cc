@@ -12,6 +12,7 @@
 // "mem:0x1000/8:rw:u": an address that is read, written or executed.
 
 namespace pex::events {
+namespace breakpoint {
 namespace {
 
 constexpr std::string_view kWord = "mem";
@@ -135,14 +136,15 @@ Resolved resolve(const Machine&, const ParsedEvent& event) {
 }
 
 }  // namespace
+}  // namespace breakpoint
 
 constinit const Kind kBreakpoints{
     .holds = holds<Breakpoint>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = breakpoint::recognizes,
+    .parse = breakpoint::parse,
     .takes = any_modifiers,
-    .spell = spell,
-    .resolve = resolve,
+    .spell = breakpoint::spell,
+    .resolve = breakpoint::resolve,
 };
 
 }  // namespace pex::events

@@ -21,6 +21,7 @@
 // of the core PMU. The kind of any text that no other kind recognizes.
 
 namespace pex::events {
+namespace named_event {
 namespace {
 
 constexpr const char* kWriteUprobe = "a function of a file is written 'uprobe:/bin/bash:readline'";
@@ -198,16 +199,17 @@ void list(const Machine&, std::vector<ListedEvent>& listed) {
 }
 
 }  // namespace
+}  // namespace named_event
 
 constinit const Kind kNamedEvents{
     .holds = holds<NamedEvent>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = named_event::recognizes,
+    .parse = named_event::parse,
     .takes = any_modifiers,
-    .spell = spell,
-    .canonicalize = canonicalize,
-    .resolve = resolve,
-    .list = list,
+    .spell = named_event::spell,
+    .canonicalize = named_event::canonicalize,
+    .resolve = named_event::resolve,
+    .list = named_event::list,
 };
 
 }  // namespace pex::events

@@ -16,6 +16,7 @@
 // "cpu/event=0x3c,name=foo/u": terms for the PMUs with a matching name.
 
 namespace pex::events {
+namespace pmu_event {
 namespace {
 
 constexpr const char* kWriteOnce = "write it once";
@@ -217,15 +218,16 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
 }
 
 }  // namespace
+}  // namespace pmu_event
 
 constinit const Kind kPmuEvents{
     .holds = holds<PmuEvent>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = pmu_event::recognizes,
+    .parse = pmu_event::parse,
     .takes = any_modifiers,
-    .spell = spell,
-    .resolve = resolve,
-    .list = list,
+    .spell = pmu_event::spell,
+    .resolve = pmu_event::resolve,
+    .list = pmu_event::list,
 };
 
 }  // namespace pex::events

@@ -19,6 +19,7 @@
 // of a file.
 
 namespace pex::events {
+namespace probe {
 namespace {
 
 constexpr const char* kWriteKernelProbe =
@@ -228,14 +229,15 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
 }
 
 }  // namespace
+}  // namespace probe
 
 constinit const Kind kProbes{
     .holds = holds<Probe>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = probe::recognizes,
+    .parse = probe::parse,
     .takes = no_modifiers,
-    .spell = spell,
-    .resolve = resolve,
+    .spell = probe::spell,
+    .resolve = probe::resolve,
 };
 
 }  // namespace pex::events

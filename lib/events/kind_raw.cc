@@ -10,6 +10,7 @@
 // "r01c2:u", "r0x1c2": the number of an event of the core PMU.
 
 namespace pex::events {
+namespace raw_event {
 namespace {
 
 constexpr std::size_t kMaxDigits = 16;
@@ -51,14 +52,15 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
 }
 
 }  // namespace
+}  // namespace raw_event
 
 constinit const Kind kRawEvents{
     .holds = holds<RawEvent>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = raw_event::recognizes,
+    .parse = raw_event::parse,
     .takes = any_modifiers,
-    .spell = spell,
-    .resolve = resolve,
+    .spell = raw_event::spell,
+    .resolve = raw_event::resolve,
 };
 
 }  // namespace pex::events

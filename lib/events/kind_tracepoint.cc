@@ -14,6 +14,7 @@
 // "sched:sched_switch:u"
 
 namespace pex::events {
+namespace tracepoint {
 namespace {
 
 constexpr const char* kWriteTracepoint = "name one tracepoint, for example 'sched:sched_switch'";
@@ -84,6 +85,7 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
 }
 
 }  // namespace
+}  // namespace tracepoint
 
 Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::string_view system,
                                             std::string_view name) {
@@ -94,12 +96,12 @@ Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::s
 
 constinit const Kind kTracepoints{
     .holds = holds<Tracepoint>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = tracepoint::recognizes,
+    .parse = tracepoint::parse,
     .takes = any_modifiers,
-    .spell = spell,
-    .resolve = resolve,
-    .list = list,
+    .spell = tracepoint::spell,
+    .resolve = tracepoint::resolve,
+    .list = tracepoint::list,
 };
 
 }  // namespace pex::events

@@ -16,6 +16,7 @@
 // or libpfm4 translates to numbers of the kernel's PMUs.
 
 namespace pex::events {
+namespace vendor_event {
 namespace {
 
 constexpr std::string_view kVendorModifiers = "ukh";
@@ -226,15 +227,16 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
 }
 
 }  // namespace
+}  // namespace vendor_event
 
 constinit const Kind kVendorEvents{
     .holds = holds<VendorEvent>,
-    .recognizes = recognizes,
-    .parse = parse,
+    .recognizes = vendor_event::recognizes,
+    .parse = vendor_event::parse,
     .takes = only_modes,
-    .spell = spell,
-    .resolve = resolve,
-    .list = list,
+    .spell = vendor_event::spell,
+    .resolve = vendor_event::resolve,
+    .list = vendor_event::list,
 };
 
 }  // namespace pex::events
