@@ -119,41 +119,38 @@ namespace {
 
 constexpr std::size_t kMaxCpus = 65'536;
 
+/// Takes no memory: CPU_ALLOC(3) is nullptr where that is short.
+class CpuSet {
+ public:
+  cpu_set_t* get() { return reinterpret_cast<cpu_set_t*>(words_.data()); }
+  std::size_t size() const { return sizeof words_; }
+
+ private:
+  std::array<unsigned long, CPU_ALLOC_SIZE(kMaxCpus) / sizeof(unsigned long)> words_ = {};
+};
+
 /// The main thread is never bound here.
 bool may_main_thread_run_on(int cpu) {
-  cpu_set_t* set = CPU_ALLOC(kMaxCpus);
-  const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
-  CPU_ZERO_S(size, set);
-  const bool is_known = ::sched_getaffinity(::getpid(), size, set) == 0;
-  const bool may_run = !is_known || CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set) != 0;
-  CPU_FREE(set);
-  return may_run;
+  CpuSet set;
+  const bool is_known = ::sched_getaffinity(::getpid(), set.size(), set.get()) == 0;
+  return !is_known || CPU_ISSET_S(static_cast<std::size_t>(cpu), set.size(), set.get()) != 0;
 }
 
 }  // namespace
 
 bool bind_thread_to(int cpu) {
   if (!may_main_thread_run_on(cpu)) return false;
-  const auto cpus = static_cast<std::size_t>(cpu) + 1;
-  cpu_set_t* set = CPU_ALLOC(cpus);
-  const std::size_t size = CPU_ALLOC_SIZE(cpus);
-  CPU_ZERO_S(size, set);
-  CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
-  const bool is_bound = ::sched_setaffinity(0, size, set) == 0;
-  CPU_FREE(set);
-  return is_bound;
+  CpuSet set;
+  CPU_SET_S(static_cast<std::size_t>(cpu), set.size(), set.get());
+  return ::sched_setaffinity(0, set.size(), set.get()) == 0;
 }
 
 bool move_thread_off(pthread_t thread, int cpu) {
-  cpu_set_t* set = CPU_ALLOC(kMaxCpus);
-  const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
-  CPU_ZERO_S(size, set);
-  bool is_moved = ::sched_getaffinity(0, size, set) == 0;
-  CPU_CLR_S(static_cast<std::size_t>(cpu), size, set);
-  is_moved =
-      is_moved && CPU_COUNT_S(size, set) > 0 && ::pthread_setaffinity_np(thread, size, set) == 0;
-  CPU_FREE(set);
-  return is_moved;
+  CpuSet set;
+  if (::sched_getaffinity(0, set.size(), set.get()) != 0) return false;
+  CPU_CLR_S(static_cast<std::size_t>(cpu), set.size(), set.get());
+  return CPU_COUNT_S(set.size(), set.get()) > 0 &&
+         ::pthread_setaffinity_np(thread, set.size(), set.get()) == 0;
 }
 
 Remedy thread_remedy() {
