@@ -27,11 +27,11 @@ fi
 
 stage() { printf '\n=== [%4d s] %s\n' "$SECONDS" "$*"; }
 
-compile() {  # PRESET TARGET...
+compile() {  # PRESET NICENESS TARGET...
   local compiler=()
   [[ $1 == release ]] || command -v clang++ >/dev/null || compiler=(-DCMAKE_CXX_COMPILER=g++)
   (cd "$root" && cmake --preset "$1" ${compiler[@]+"${compiler[@]}"} >/dev/null &&
-    nice cmake --build "build/$1" -j "${JOBS:-$(nproc)}" --target "${@:2}" -- --quiet)
+    nice -n "$2" cmake --build "build/$1" -j "${JOBS:-$(nproc)}" --target "${@:3}" -- --quiet)
 }
 
 check() {  # NAME PRESET JOBS CTEST_ARGS...: what is compiled
@@ -40,11 +40,11 @@ check() {  # NAME PRESET JOBS CTEST_ARGS...: what is compiled
 }
 
 rm -rf "$logs" && mkdir -p "$logs" "$root/build/vm"
-((${#args[@]})) || nice flock "$root/build/vm/.lock" "$root/tests/kernel/vm/prepare.sh" vm >"$logs/vm.log" 2>&1 &
+((${#args[@]})) || flock "$root/build/vm/.lock" "$root/tests/kernel/vm/prepare.sh" vm >"$logs/vm.log" 2>&1 &
 stage "release: compile; vm: fetch what the emulated machines need, and compile"
-compile release all system_tests
+compile release 0 all system_tests
 stage "asan: compile; release: test"
-compile asan "${targets[@]}" &
+compile asan 5 "${targets[@]}" &  # tests come first, and other programs leave it some time
 asan=$!
 check alone release 1 -L alone "${alone[@]}" || failed=true
 check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" &
@@ -54,7 +54,7 @@ check asan asan 4 -L "$parts" -LE 'second|alone' >"$logs/asan.log" 2>&1 || faile
 wait $release || failed=true; cat "$logs/asan.log"
 if [[ $ring != gate ]]; then
   stage "tsan: compile and test"  # clang's ends where addresses are spread widely (vm.mmap_rnd_bits)
-  compile tsan unit_tests system_tests
+  compile tsan 0 unit_tests system_tests
   setarch -R bash -c "$(declare -f check); $(declare -p root logs args); check tsan tsan 2" || failed=true
 fi
 python3 "$root/tests/report.py" "$logs"/*.xml && ! $failed
