@@ -44,7 +44,7 @@ rm -rf "$logs" && mkdir -p "$logs" "$root/build/vm"
 stage "release: compile; vm: fetch what the emulated machines need, and compile"
 compile release 0 all system_tests
 stage "asan: compile; release: test"
-compile asan 5 "${targets[@]}" &  # tests come first, and other programs leave it some time
+compile asan 5 "${targets[@]}" &  # behind the tests, but not behind every other program
 asan=$!
 check alone release 1 -L alone "${alone[@]}" || failed=true
 check release release 5 -L '^(accuracy|image|kubernetes|layout|monitoring|packages|real|systemd|vm)$' "${of_ring[@]}" &

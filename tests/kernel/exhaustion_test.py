@@ -111,9 +111,9 @@ class MemoryTest(FolderTest):
         harness.require(not harness.is_instrumented(), "sanitizers reserve terabytes")
         command = [harness.daemon_binary, f"--config.file={self.config()}", "--once"]
         seen = set()
-        # In small steps: most allocations are threads' stacks, whose lack has status 1. All else fails in some
-        # tens of kB, which only the second ring meets for sure.
-        steps = 32 if "PEX_PROPERTY_SECONDS" in os.environ else 4  # in a megabyte
+        # In small steps: most allocations are threads' stacks, whose lack has status 1. Others fail only within
+        # some tens of kB of limits, which the steps of the gate may pass over.
+        steps = 32 if harness.ALL_TESTS else 4  # in a megabyte
         for megabytes in [*(number / steps for number in range(8 * steps, 96 * steps)), *range(96, 900, 32)]:
             limit = int(megabytes * 2**20)
             ended = subprocess.run(

@@ -1,10 +1,10 @@
 """Boots an emulated arm64 machine with a PMU, lets it run one scenario (guest/SCENARIO.sh) and reads
 what that wrote down.
 
-QEMU counts instructions as it executes them: virtual time is 8 ns for each, unless a boot asks
-for a slower CPU (-icount shift=3), and jumps over what the machine sleeps (sleep=off). So a run neither depends on how busy this machine is
-nor takes as long as it seems to: ten idle minutes are seconds. With one CPU the counts are exact; with
-more, QEMU adds to the counters of each what the others executed meanwhile.
+QEMU counts instructions as it executes them: virtual time is 8 ns for each (-icount shift=3), unless a
+boot has a slower CPU, and jumps over what the machine sleeps (sleep=off). So a run neither depends on how
+busy this machine is nor takes as long as it seems to: ten idle minutes are seconds. With one CPU the counts
+are exact; with more, QEMU adds to the counters of each what the others executed meanwhile.
 """
 
 import base64
@@ -24,8 +24,8 @@ PATIENCE = 600.0  # seconds; only a run that hangs takes this long
 COMMON = ["-m", "512", "-rtc", "base=2026-01-01,clock=vm", "-display", "none", "-monitor", "none",
           "-nodefaults", "-no-reboot", "-serial", "stdio"]
 ARM64 = ["qemu-system-aarch64", "-M", "virt", *COMMON]
-# With tables of pages of its own the kernel makes QEMU forget, at each system call, what it translated.
-KERNEL = "panic=-1 loglevel=3 kpti=off"
+# kpti=off: else each system call changes the page tables (arm64), and QEMU translates addresses anew.
+KERNEL_ARGUMENTS = "panic=-1 loglevel=3 kpti=off"
 # One thread for all CPUs: the kernel patches its own text, which others would execute half patched.
 AMD64 = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=single", *COMMON]
 
@@ -123,7 +123,7 @@ class Boot:
         console = "ttyS0" if self.is_amd64 else "ttyAMA0"
         command = [*(AMD64 if self.is_amd64 else ARM64), "-icount", f"shift={self.shift},sleep=off",
                    "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image, "-initrd", initrd, "-append",
-                   f"console={console} {KERNEL} SCENARIO={self.scenario} "
+                   f"console={console} {KERNEL_ARGUMENTS} SCENARIO={self.scenario} "
                    f"CGROUPS={self.cgroups} SOURCE={self.source} ROUNDS={self.rounds}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

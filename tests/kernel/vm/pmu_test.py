@@ -532,6 +532,8 @@ class RatesOn612Test(RatesChecks, MachineTest):
 class PauseChecks(AnyRun):
     """Another program has all counters while the exporter pauses, and no others before."""
 
+    SCALED = 0  # seconds of a cgroup, in polls in which the group of a duty cycle stops
+
     def perf_counted(self, name):
         """What perf stat counted of each event, and for which part of the time."""
         lines = [line.split(",") for line in self.record.texts["perf", name].splitlines()]
@@ -609,8 +611,9 @@ class PauseChecks(AnyRun):
             with self.subTest(**labels):
                 times = self.grown_times("duty-start", "duty-end", group="part", **labels)
                 self.assertAlmostEqual(times["running"] / times["enabled"], 1 / 3, delta=0.1)
-                self.assertAlmostEqual(times["running"] + times["imputed"], times["enabled"],
-                                       delta=0.1)
+                scaled = times["enabled"] - times["running"] - times["imputed"]
+                self.assertGreater(scaled, -0.1)
+                self.assertLess(scaled, 0.1 + (self.SCALED if "cgroup" in labels else 0))
                 self.assertEqual(times["unmeasured"], 0)
         running, enabled = (self.grown(f"perf_group_{name}_seconds_total", "duty-start", "duty-end",
                                        group="soft", cpu="0") for name in ("running", "enabled"))
@@ -643,6 +646,7 @@ class PauseTest(PauseChecks, MachineTest):  # minutes of work, on a slow CPU: ha
 
 class PauseByRecordsTest(PauseChecks, MachineTest):
     boot = Boot("pause", "6.1", archives=("base", "perf"), source="records", shift=4)
+    SCALED = 6  # a poll for each time that the group stops: its last record can be a moment later
 
 
 class StatTest(MachineTest):

@@ -80,7 +80,8 @@ TEST_F(AdmissionTest, ClosesFirstOneOfThePeerThatHasMostConnections) {
   start(room_for(9, kShort));
   RawClient oldest = neighbour();
   oldest.send(kHalf);
-  std::vector<RawClient> others;  // enough for each try of one who asks on a busy machine
+  std::vector<RawClient>
+      others;  // on a busy machine the client asks several times, and each closes one
   for (int i = 0; i < 8; ++i) {
     others.push_back(client());
     others.back().send(kHalf);
