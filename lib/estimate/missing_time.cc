@@ -14,7 +14,7 @@ constexpr double kWeight = 1.0 / 8;
 constexpr double kMaxRatio = 2;  // clocks do not differ by more, so counts are missing otherwise
 constexpr int kEnough = 3;
 // A loss is known once the next record is written, and counts of a late CPU come later.
-constexpr unsigned kRemembered = 8;  // intervals
+constexpr unsigned kRemembered = 8;  // intervals at least
 // Unknown ratios are below: counters had 6 to 25 % less time than cpu.stat of a cgroup that sleeps
 // often, and up to some per cent more where interrupts are frequent.
 constexpr double kMaxExcess = 0.1;
@@ -30,13 +30,16 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
   const double lost = number_of_ns(interval.lost);
   const double used = number_of_ns(interval.used) * (is_known ? 1 / ratio_ : 1 + kMaxExcess);
   balance_ += used - counted;
+  recent_ += used - counted;
   const bool stands_still = used <= 0 && counted <= 0;  // then the account is exact
   const bool is_certain = std::exchange(stood_still_, stands_still) && stands_still;
   if (is_certain && balance_ <= kTick) balance_ = 0;
   const double most = is_known || is_certain ? balance_ : std::max(balance_, 0.0) + kTick;
   const double time = std::clamp(most, 0.0, lost);
   balance_ = std::max(balance_ - time, -kTick);
-  if (intervals_ % kRemembered == 0) balance_ = std::min(balance_, kTick);
+  if (intervals_ % kRemembered == 0) {
+    balance_ = std::min(balance_, std::max(std::exchange(recent_, 0), 0.0) + kTick);
+  }
   Found found{.time = Time{static_cast<std::int64_t>(time)}, .is_estimate = is_known};
   if (is_known) {
     const double of_ratio = used / ratio_;
@@ -73,7 +76,7 @@ void MissingTime::add_sample(double ratio) {
   const double off = ratio - ratio_;
   ratio_ += weight * off;
   spread_ = samples_ == 1 ? 0 : (1 - weight) * (spread_ + weight * off * off);
-  if (samples_ == kEnough) balance_ = 0;  // was an upper bound
+  if (samples_ == kEnough) balance_ = recent_ = 0;  // was an upper bound
 }
 
 }  // namespace pex::estimate

@@ -42,6 +42,7 @@ class MissingTime {
   Interval sample_;          ///< not used before it is certain that nothing was lost
   unsigned sampled_in_ = 0;  ///< interval
   double balance_ = 0;       ///< ns: used by the clock of the counters, less counted and found
+  double recent_ = 0;        ///< ns: used, less counted, in the last kRemembered or fewer
 };
 
 }  // namespace pex::estimate

@@ -95,14 +95,29 @@ TEST(MissingTimeTest, LearnsNothingFromAGroupThatDoesNotCount) {
   EXPECT_EQ(found.time, 300ms);
 }
 
-TEST(MissingTimeTest, IsFoundWhenTheLossIsToldLater) {
-  MissingTime missing;
-  Clocks clocks{1.06, 1};
-  for (int poll = 0; poll < 20; ++poll) (void)missing.advance(clocks.ran(400ms, 0ms, 0ms));
-  (void)missing.advance(clocks.ran(400ms, 300ms, 0ms));
-  (void)missing.advance(clocks.ran(0ms, 0ms, 0ms));
-  const MissingTime::Found found = missing.advance({0ms, 0ms, 1s});
-  EXPECT_NEAR(static_cast<double>(found.time.count()), 300e6, 15e6);
+/// Records that were lost are reported with the next one that is written: at a later poll.
+TEST(MissingTimeTest, IsFoundWhenTheLossIsToldUpToEightIntervalsLater) {
+  for (int before = 20; before < 36; ++before) {
+    for (int later = 1; later <= 8; ++later) {
+      MissingTime missing;
+      Clocks clocks{1.06, 1};
+      for (int poll = 0; poll < before; ++poll) (void)missing.advance(clocks.ran(400ms, 0ms, 0ms));
+      (void)missing.advance(clocks.ran(400ms, 300ms, 0ms));
+      for (int poll = 1; poll < later; ++poll) (void)missing.advance(clocks.ran(0ms, 0ms, 0ms));
+      const MissingTime::Found found = missing.advance({0ms, 0ms, 1s});
+      EXPECT_NEAR(static_cast<double>(found.time.count()), 300e6, 20e6)
+          << before << " intervals before, told after " << later;
+    }
+  }
+}
+
+TEST(MissingTimeTest, IsFoundWhenTheLossIsToldLaterAndTheRatioIsUnknown) {
+  for (int before = 1; before <= 9; ++before) {
+    MissingTime missing;
+    for (int poll = 0; poll < before; ++poll) (void)missing.advance({20ms, 20ms, 20ms});
+    (void)missing.advance({180ms, 0ms, 0ms});
+    EXPECT_GE(missing.advance({20ms, 20ms, 1s}).time, 180ms) << before << " intervals before";
+  }
 }
 
 TEST(MissingTimeTest, IsNeverMoreThanWasLost) {
