@@ -218,7 +218,8 @@ bool print_verdict(const plan::LoadedPlan& planned, bool lacks) {
       count([&](const auto& event) { return event.available && (event.cpu_scope || !lacks); });
   const std::size_t expected = count([&](const auto& event) {
     const bool lacks_its_scope = event.available && !event.cpu_scope && lacks;
-    return event.is_expected_lack() || (event.optional && lacks_its_scope);
+    const bool is_unknown = !event.identity && event.reason.code == 0;  // here
+    return event.is_expected_lack() || (event.optional && (lacks_its_scope || is_unknown));
   });
   const std::vector<Error> excess = excess_of(planned);
 
