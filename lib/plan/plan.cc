@@ -71,16 +71,31 @@ std::vector<Error> without_guests(std::span<const EventAvailability> events) {
            {}}};
 }
 
-/// Patterns of the file, without a group that counts what they select.
-std::optional<Error> unused_patterns(const config::Config& config) {
+/// What the file says of cgroups first, without a group that counts them.
+std::optional<Error> unused_cgroups(const config::Config& config) {
+  const config::Cgroups& cgroups = config.cgroups;
+  std::vector<yaml::Position> written;
+  const auto note = [&written](const auto& entries, auto at_of) {
+    if (!entries.empty() && at_of(entries.front()).line > 0) {
+      written.push_back(at_of(entries.front()));
+    }
+  };
+  const auto at = [](const auto& entry) { return entry.at; };
+  note(cgroups.include, at);
+  note(cgroups.exclude, at);
+  note(cgroups.labels, [](const config::LabelRule& rule) { return rule.match.at; });
+  note(cgroups.sums, at);
   const bool counts_cgroups =
       std::any_of(config.groups.begin(), config.groups.end(),
                   [](const config::Group& group) { return group.cgroup_scope; });
-  const auto& include = config.cgroups.include;
-  if (counts_cgroups || include.empty() || include.front().at.line == 0) return {};
-  return yaml::error_of({.position = include.front().at,
+  if (counts_cgroups || written.empty()) return {};
+  const auto first =
+      std::min_element(written.begin(), written.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.line, one.column) < std::pair(other.line, other.column);
+      });
+  return yaml::error_of({.position = *first,
                          .message = "no group has the scope cgroup: nothing is counted by cgroup",
-                         .remedy = "add 'scope: cgroup' to a group, or remove cgroups.include",
+                         .remedy = "add 'scope: cgroup' to a group, or remove 'cgroups'",
                          .severity = yaml::Severity::kWarning});
 }
 
@@ -228,7 +243,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     fitted.warnings.push_back(
         {0, "counting is disabled by the configuration (enabled: false)", {}});
   }
-  if (auto unused = unused_patterns(config)) fitted.warnings.push_back(std::move(*unused));
+  if (auto unused = unused_cgroups(config)) fitted.warnings.push_back(std::move(*unused));
   if (publishes_no_cgroups(config.cgroups, plan.counting)) {
     fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
                                "add 'sums' to cgroups, or remove 'series: none'"});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -60,6 +61,28 @@ TEST_F(LoadPlanTest, ReportsErrorsOfFormAndOfNamesTogetherInTheOrderOfTheFile) {
                           HasSubstr("8:12: groups[1].name: 'core' is repeated"),
                           HasSubstr("8:43: groups[1].scope: 'cup' is not a scope"),
                           HasSubstr("9:1: limts: unknown key")));
+}
+
+TEST_F(LoadPlanTest, WarnsOfAnythingAboutCgroupsWhereNoGroupCountsThem) {
+  for (const char* cgroups : {"{max: 3, include: [/a]}", "{max: 3, exclude: [/a]}",
+                              "{max: 3, labels: [{match: /a, set: {team: web}}], include: [/a]}",
+                              "{max: 3, sums: [{name: all, by: []}]}"}) {
+    for (const std::string scope : {"cpu", "cgroup"}) {
+      tree_.write("c.yaml", "cgroups: " + std::string(cgroups) +
+                                "\ngroups: [{name: soft, events: [cs], scope: " + scope + "}]\n");
+      const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+      ASSERT_TRUE(loaded) << describe(loaded.error().front());
+      std::vector<std::string> warnings;
+      for (const Error& warning : loaded->plan.warnings) warnings.push_back(warning.attempted);
+      EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
+                              [this](const std::string& warning) {
+                                return warning.starts_with(tree_.path("c.yaml:1:")) &&
+                                       warning.ends_with("nothing is counted by cgroup");
+                              }),
+                scope == "cpu" ? 1 : 0)
+          << cgroups;
+    }
+  }
 }
 
 TEST_F(LoadPlanTest, ReportsNothingThatFollowsFromAnotherError) {
