@@ -83,7 +83,8 @@ class Truth:
       truth is between the counts without and with it.
     - The clock of perf is not the scheduler's account, which has the switches to a task as well, and
       lacks the time that interrupts and the hypervisor take. By how much it is less, or more, another
-      counter of the same cgroup shows (`other`), where there is one.
+      counter of the same cgroup shows (`other`). Where there is none, any of the time that the
+      hypervisor took (`stolen`, seconds of all CPUs) may be the cgroup's.
     - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
       the time. In all of it, `away` seconds, each cgroup may have run, so it is not counted for any.
     - What a cgroup uses while its counters are closed, because it was idle, is published once they
@@ -97,25 +98,27 @@ class Truth:
         self.problems, self.texts = [], []
         self.worst = self.unmeasured = self.clock = (0.0, "nothing was compared")
 
-    def compare(self, what, *, counted, enabled, running, true, other=None, unnamed=0.0, lost=0.0,
-                unmeasured=UNMEASURED, pending=0.0, away=0.0):
+    def compare(self, what, *, counted, enabled, running, true, other=None, stolen=0.0, unnamed=0.0,
+                lost=0.0, unmeasured=UNMEASURED, pending=0.0, away=0.0):
         """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative.
         `unnamed` is, or will be, published as the time of cgroups whose names were never known."""
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
-        clock = 0.0 if other is None else (true - other) / true
+        clock = -stolen / true if other is None else (true - other) / true
         error = max((least - true - pending) / true - max(-clock, 0.0),
                     (true - most - unnamed - pending) / true - max(clock, 0.0) - lost, 0.0)
         not_counted = max(enabled - running - away, 0.0) / true
-        another = "no other counter" if other is None else f"another counter {-clock:+.2%}"
+        another = (f"no other counter, {stolen:.2f} s stolen" if other is None
+                   else f"another counter {-clock:+.2%}")
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
                 f"({(counted - true) / true:+.2%}; {another}), {enabled:.3f} s "
                 f"enabled, {running:.3f} s running, {lost:.2%} lost around CPUs that came back")
         self.texts.append(text)
         self.worst = max(self.worst, (error, text))
         self.unmeasured = max(self.unmeasured, (not_counted, text))
-        self.clock = max(self.clock, (abs(clock), text))
+        if other is not None:
+            self.clock = max(self.clock, (abs(clock), text))
         if error > self.BOUND:
             self.problems.append(text)
         elif not_counted > unmeasured:

@@ -1,5 +1,6 @@
 """What looks at the daemons in soak_test.py all the time, and hands what it saw to the judges."""
 
+import collections
 import contextlib
 import http.client
 import time
@@ -28,6 +29,7 @@ class Scrapes(harness.Repeated):
         self.log = judges.Log()
         self.lines = watched.log().from_the_beginning()
         self.cpus_by_records = []  # as often as they change
+        self.by_source = collections.Counter()  # CPUs, summed over all scrapes
         self.last = None
 
     def once(self):
@@ -43,6 +45,8 @@ class Scrapes(harness.Repeated):
         self.answers.polled(*(scrape.value(f"perf_event_exporter_{name}") for name in self.POLLS),
                             replacements)
         by_records = int(scrape.value("perf_event_exporter_cgroup_source_cpus", source="records"))
+        for source in ("records", "descriptors"):
+            self.by_source[source] += scrape.value("perf_event_exporter_cgroup_source_cpus", source=source)
         if self.cpus_by_records[-1:] != [by_records]:
             self.cpus_by_records.append(by_records)
         self.look_at_process()

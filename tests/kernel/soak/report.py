@@ -41,6 +41,8 @@ def seen(scrapes):
                                    f"{scrapes.answers.late}")
     yield "probes, longest", f"{len(scrapes.answers.took)}, {scrapes.answers.longest():.2f} s"
     yield "changes of CPUs between records and descriptors", str(len(scrapes.cpus_by_records) - 1)
+    yield "CPU time counted by descriptors", (
+        f"{scrapes.by_source['descriptors'] / max(scrapes.by_source.total(), 1):.2%}")
     for name, scale, unit in (("counters", 1, ""), ("other files", 1, ""), ("watches", 1, ""),
                               ("threads", 1, ""), ("memory", 2**20, " MiB")):
         points = scrapes.flat.after_warm_up(name)

@@ -225,6 +225,7 @@ class Mark:
 
     def __init__(self, setting, watched, before=None):
         self.at = time.monotonic()
+        self.stolen = harness.stolen()
         self.true = {target: setting.cpu_seconds(target) for target in setting.targets}
         self.scrapes = {each.source: scrape_with_names(each.daemon) for each in watched}
         self.others = before.end() if before else {}  # target -> seconds
@@ -259,7 +260,8 @@ class Mark:
                 "running": grown(RUNNING, group="software"),
                 "unnamed": (last.get((UNNAMED, ()), 0) - first.get((UNNAMED, ()), 0)
                             + max(awaiting, 0) * cgroup_churn.WORKS[1]),
-                "true": self.true[target] - before.true[target], "other": self.others.get(target)}
+                "true": self.true[target] - before.true[target], "other": self.others.get(target),
+                "stolen": self.stolen - before.stolen}
 
 
 def without_name(scrape):
