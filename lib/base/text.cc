@@ -32,6 +32,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string join_last(const std::vector<std::string>& words, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text.append(i == 0 ? "" : i + 1 < words.size() ? ", " : last).append(words[i]);
+  }
+  return text;
+}
+
 std::string number_of(std::uint64_t n, std::string_view one, std::string_view many) {
   std::string text = std::to_string(n) + " ";
   if (n != 1 && !many.empty()) return text.append(many);

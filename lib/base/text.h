@@ -33,6 +33,9 @@ std::string join(const Words& words, std::string_view between = ", ") {
   return text;
 }
 
+/// "a, b or c", with `last` before the last one: " or ".
+std::string join_last(const std::vector<std::string>& words, std::string_view last);
+
 /// "1 cgroup", "2 cgroups"; "2 directories", when that is how `many` are called.
 std::string number_of(std::uint64_t n, std::string_view one, std::string_view many = {});
 

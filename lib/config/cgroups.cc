@@ -177,67 +177,27 @@ void read_rules(const yaml::Value& value, std::vector<LabelRule>& rules) {
   }
 }
 
-struct NestingEntry {
-  std::string_view word;
-  Nesting nesting;
-};
-constexpr NestingEntry kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nesting::kAll}};
-constexpr yaml::Expected kNesting = {"leaves or all", "write leaves or all"};
+constexpr yaml::Word<Nesting> kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nesting::kAll}};
+constexpr yaml::Choice<Nesting> kNesting = {"a value for nested cgroups", kNestings};
 
-void read_nesting(const yaml::Value& value, Cgroups& cgroups) {
-  const NestingEntry* found =
-      yaml::read_entry<NestingEntry>(value, kNestings, "a value for nested cgroups", kNesting);
-  if (found != nullptr) cgroups.nesting = found->nesting;
-}
-
-struct SourceEntry {
-  std::string_view word;
-  CgroupSource source;
-};
-constexpr SourceEntry kSources[] = {{"auto", CgroupSource::kAuto},
-                                    {"records", CgroupSource::kRecords},
-                                    {"descriptors", CgroupSource::kDescriptors}};
-constexpr yaml::Expected kCgroupSource = {"auto, records or descriptors",
-                                          "write auto, records or descriptors"};
-
-void read_source(const yaml::Value& value, Cgroups& cgroups) {
-  const SourceEntry* found =
-      yaml::read_entry<SourceEntry>(value, kSources, "a source of counts", kCgroupSource);
-  if (found != nullptr) cgroups.source = found->source;
-}
+constexpr yaml::Word<CgroupSource> kSources[] = {{"auto", CgroupSource::kAuto},
+                                                 {"records", CgroupSource::kRecords},
+                                                 {"descriptors", CgroupSource::kDescriptors}};
+constexpr yaml::Choice<CgroupSource> kSource = {"a source of counts", kSources};
 
 /// Sizes that the kernel accepts for the buffer of records.
-struct BufferEntry {
-  std::string_view word;
-  std::size_t bytes;
-};
 constexpr std::size_t kKiB = 1024;
-constexpr BufferEntry kBuffers[] = {{"64KiB", 64 * kKiB},      {"128KiB", 128 * kKiB},
-                                    {"256KiB", 256 * kKiB},    {"512KiB", 512 * kKiB},
-                                    {"1MiB", 1024 * kKiB},     {"2MiB", 2 * 1024 * kKiB},
-                                    {"4MiB", 4 * 1024 * kKiB}, {"8MiB", 8 * 1024 * kKiB}};
-constexpr yaml::Expected kBuffer = {"a size", "write a power of two, for example 256KiB"};
+constexpr yaml::Word<std::size_t> kBuffers[] = {
+    {"64KiB", 64 * kKiB},      {"128KiB", 128 * kKiB},   {"256KiB", 256 * kKiB},
+    {"512KiB", 512 * kKiB},    {"1MiB", 1024 * kKiB},    {"2MiB", 2 * 1024 * kKiB},
+    {"4MiB", 4 * 1024 * kKiB}, {"8MiB", 8 * 1024 * kKiB}};
+constexpr yaml::Choice<std::size_t> kBuffer = {
+    "the size of a buffer", kBuffers, {"a size", "write a power of two, for example 256KiB"}};
 
-void read_buffer(const yaml::Value& value, Cgroups& cgroups) {
-  const BufferEntry* found =
-      yaml::read_entry<BufferEntry>(value, kBuffers, "the size of a buffer", kBuffer);
-  if (found != nullptr) cgroups.records_buffer = found->bytes;
-}
-
-struct SeriesEntry {
-  std::string_view word;
-  CgroupSeries series;
-};
-constexpr SeriesEntry kSeries[] = {{"folded", CgroupSeries::kFolded},
-                                   {"each", CgroupSeries::kEach},
-                                   {"none", CgroupSeries::kNone}};
-constexpr yaml::Expected kCgroupSeries = {"folded, each or none", "write folded, each or none"};
-
-void read_series(const yaml::Value& value, Cgroups& cgroups) {
-  const SeriesEntry* found =
-      yaml::read_entry<SeriesEntry>(value, kSeries, "a choice of series", kCgroupSeries);
-  if (found != nullptr) cgroups.series = found->series;
-}
+constexpr yaml::Word<CgroupSeries> kAllSeries[] = {{"folded", CgroupSeries::kFolded},
+                                                   {"each", CgroupSeries::kEach},
+                                                   {"none", CgroupSeries::kNone}};
+constexpr yaml::Choice<CgroupSeries> kSeries = {"a choice of series", kAllSeries};
 
 std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patterns"); }
 
@@ -255,15 +215,13 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
      {"Patterns of cgroups that are not counted. They are tried before those of `include`.",
       form_of_patterns, [] { return yaml::written("[]"); }}},
-    {"nesting",
-     read_nesting,
-     {"If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
-      "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
-      "nothing twice; an outer cgroup is replaced by the inner ones and by the other cgroups that "
-      "it has. Its own processes are then counted only by scope `cpu`. With `all`, a sum over "
-      "cgroups counts the inner cgroups twice.",
-      [] { return yaml::form_of_entries(kNestings); },
-      [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
+    yaml::choice_key<&Cgroups::nesting, kNesting>(
+        "nesting",
+        "If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
+        "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
+        "nothing twice; an outer cgroup is replaced by the inner ones and by the other cgroups "
+        "that it has. Its own processes are then counted only by scope `cpu`. With `all`, a sum "
+        "over cgroups counts the inner cgroups twice."),
     yaml::flag_key<&Cgroups::helpers>(
         "helpers",
         "Whether to also count cgroups of container helpers, such as conmon. Podman and CRI-O run "
@@ -291,26 +249,22 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
         "open_after",
         "CPU time that a cgroup uses before its closed counters are opened again. Events in "
         "this time are not counted; the time is published as unmeasured."),
-    {"source",
-     read_source,
-     {"How cgroups are counted: `auto`, `records` or `descriptors`. `descriptors`: with a "
-      "file descriptor for each event, cgroup and CPU. `records`: with one group of events "
-      "on each CPU. At each switch between cgroups, the kernel writes what the group has "
-      "counted into a buffer, and the exporter adds the differences to the cgroups. This "
-      "takes no descriptor for an event of a cgroup, costs less at each switch, and counts "
-      "cgroups that live for less than a millisecond. It needs Linux 5.7. `auto`: "
-      "`records` on each CPU where they can be had and are correct, if at least 4 cgroups "
-      "are counted; else `descriptors`.",
-      [] { return yaml::form_of_entries(kSources); },
-      [] { return yaml::written(kSources, &SourceEntry::source, Cgroups{}.source); }}},
-    {"records_buffer",
-     read_buffer,
-     {"Memory on each CPU for the records of `source: records`. A larger buffer has room for more "
-      "switches while the exporter is kept off the CPU. "
-      "The kernel locks this memory (`kernel.perf_event_mlock_kb`, `LimitMEMLOCK=`); if it "
-      "refuses, half of it is tried, down to 16KiB.",
-      [] { return yaml::form_of_entries(kBuffers); },
-      [] { return yaml::written(kBuffers, &BufferEntry::bytes, Cgroups{}.records_buffer); }}},
+    yaml::choice_key<&Cgroups::source, kSource>(
+        "source",
+        "How cgroups are counted: `auto`, `records` or `descriptors`. `descriptors`: with a "
+        "file descriptor for each event, cgroup and CPU. `records`: with one group of events "
+        "on each CPU. At each switch between cgroups, the kernel writes what the group has "
+        "counted into a buffer, and the exporter adds the differences to the cgroups. This "
+        "takes no descriptor for an event of a cgroup, costs less at each switch, and counts "
+        "cgroups that live for less than a millisecond. It needs Linux 5.7. `auto`: "
+        "`records` on each CPU where they can be had and are correct, if at least 4 cgroups "
+        "are counted; else `descriptors`."),
+    yaml::choice_key<&Cgroups::records_buffer, kBuffer>(
+        "records_buffer",
+        "Memory on each CPU for the records of `source: records`. A larger buffer has room for "
+        "more switches while the exporter is kept off the CPU. The kernel locks this memory "
+        "(`kernel.perf_event_mlock_kb`, `LimitMEMLOCK=`); if it refuses, half of it is tried, down "
+        "to 16KiB."),
     {"labels",
      [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
      {"Rules that add labels to all series of the cgroups that match a pattern. If two rules set "
@@ -333,30 +287,18 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
       "the shipped file are ignored where they are not there or must not be read.",
       [] { return std::string("list of at most 8 paths"); },
       [] { return std::string("the two of the shipped file"); }}},
-    {"series",
-     read_series,
-     {"Which cgroups have series of their own: `folded`, `each`, or `none` (only `sums`). "
-      "`folded`: "
-      "each, but cgroups whose names systemd uses once share the series of all with such a name: "
-      "sessions (`session-*.scope`), transient units (`run-*.service`) and connections to a socket "
-      "with `Accept=yes` (`NAME@*.service`). `each`: also these; so it is with `per_cpu`.",
-      [] { return yaml::form_of_entries(kSeries); },
-      [] { return yaml::written(kSeries, &SeriesEntry::series, Cgroups{}.series); }}},
+    yaml::choice_key<&Cgroups::series, kSeries>(
+        "series",
+        "Which cgroups have series of their own: `folded`, `each`, or `none` (only `sums`). "
+        "`folded`: each, but cgroups whose names systemd uses once share the series of all with "
+        "such a name: sessions (`session-*.scope`), transient units (`run-*.service`) and "
+        "connections to a socket with `Accept=yes` (`NAME@*.service`). `each`: also these; so it "
+        "is with `per_cpu`."),
 };
 
-struct MetadataEntry {
-  std::string_view word;
-  PodMetadata metadata;
-};
-constexpr MetadataEntry kMetadata[] = {{"none", PodMetadata::kNone},
-                                       {"log_links", PodMetadata::kLogLinks}};
-constexpr yaml::Expected kSource = {"none or log_links", "write none or log_links"};
-
-void read_metadata(const yaml::Value& value, Kubernetes& kubernetes) {
-  const MetadataEntry* found =
-      yaml::read_entry<MetadataEntry>(value, kMetadata, "a source of pod names", kSource);
-  if (found != nullptr) kubernetes.metadata = found->metadata;
-}
+constexpr yaml::Word<PodMetadata> kAllMetadata[] = {{"none", PodMetadata::kNone},
+                                                    {"log_links", PodMetadata::kLogLinks}};
+constexpr yaml::Choice<PodMetadata> kMetadata = {"a source of pod names", kAllMetadata};
 
 void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
   const std::optional<std::string> path = read_path(value, kDirectory);
@@ -364,15 +306,13 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
 }
 
 constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
-    {"metadata",
-     read_metadata,
-     {"Source of the labels `pod`, `namespace` and `container`: `none` or `log_links`. With "
-      "`log_links`, they are read from the names of the links that the kubelet creates to the "
-      "logs of containers; this needs access to that directory, but not to the API or a socket. "
-      "With `none`, there are only the labels from the paths of cgroups, which contain the ID of "
-      "a container and the UID of its pod.",
-      [] { return yaml::form_of_entries(kMetadata); },
-      [] { return yaml::written(kMetadata, &MetadataEntry::metadata, Kubernetes{}.metadata); }}},
+    yaml::choice_key<&Kubernetes::metadata, kMetadata>(
+        "metadata",
+        "Source of the labels `pod`, `namespace` and `container`: `none` or `log_links`. With "
+        "`log_links`, they are read from the names of the links that the kubelet creates to the "
+        "logs of containers; this needs access to that directory, but not to the API or a socket. "
+        "With `none`, there are only the labels from the paths of cgroups, which contain the ID of "
+        "a container and the UID of its pod."),
     {"log_links",
      read_log_links,
      {"Directory of the links to container logs. The path is the one that the exporter sees.",

@@ -85,42 +85,27 @@ void read_scope(const yaml::Value& value, ParsedGroup& parsed) {
   parsed.is_scope_known = value.error_count() == errors;
 }
 
-/// "write cpu, core, die, package, numa_node or host"
-const std::string& aggregate_remedy() {
-  static const std::string kRemedy = [] {
-    std::string remedy = "write ";
-    for (const AggregationEntry& entry : kAggregationEntries) {
-      const bool is_first = &entry == std::begin(kAggregationEntries);
-      const bool is_last = &entry + 1 == std::end(kAggregationEntries);
-      remedy.append(is_first ? "" : is_last ? " or " : ", ").append(entry.word);
-    }
-    return remedy;
-  }();
-  return kRemedy;
-}
-
 void read_aggregate(const yaml::Value& value, ParsedGroup& parsed) {
   constexpr std::string_view kNoun = "a part of the machine";
-  const AggregationEntry* found = yaml::read_entry<AggregationEntry>(
-      value, kAggregationEntries, kNoun, {kNoun, aggregate_remedy()});
+  std::vector<std::string> words;
+  for (const AggregationEntry& entry : kAggregationEntries) words.emplace_back(entry.word);
+  const std::string remedy = "write " + join_last(words, " or ");
+  const AggregationEntry* found =
+      yaml::read_entry<AggregationEntry>(value, kAggregationEntries, kNoun, {kNoun, remedy});
   if (found == nullptr) return;
   parsed.group.aggregate = found->aggregation;
   parsed.aggregate = value;
 }
 
-struct EstimatorEntry {
-  std::string_view word;
-  Estimator estimator;
-};
-constexpr EstimatorEntry kEstimators[] = {
+constexpr yaml::Word<Estimator> kEstimators[] = {
     {"auto", Estimator::kAuto}, {"time", Estimator::kTime}, {"reference", Estimator::kReference}};
-constexpr yaml::Expected kEstimator = {"an estimator", "write auto, time or reference"};
+constexpr yaml::Choice<Estimator> kEstimator = {
+    "an estimator", kEstimators, {"an estimator", "write auto, time or reference"}};
 
 void read_estimator(const yaml::Value& value, ParsedGroup& parsed) {
-  const EstimatorEntry* found =
-      yaml::read_entry<EstimatorEntry>(value, kEstimators, "an estimator", kEstimator);
-  if (found == nullptr) return;
-  parsed.group.estimator = found->estimator;
+  const Estimator* chosen = yaml::read_choice(value, kEstimator);
+  if (chosen == nullptr) return;
+  parsed.group.estimator = *chosen;
   parsed.estimator = value;
 }
 
@@ -209,7 +194,7 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
       "no group gets less time on the PMU because of it, and time otherwise. A pinned group is "
       "never scaled, and allows only `auto`.",
       [] { return yaml::form_of_entries(kEstimators); },
-      [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
+      [] { return yaml::written(kEstimator, Group{}.estimator); }}},
     {"duty_cycle",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_duty_cycle(value, parsed.group); },
      {"Counts hardware events of the group for a part of the time only. For the rest, other "

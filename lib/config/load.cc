@@ -44,30 +44,17 @@ constexpr yaml::Key<Collection> kCollectionKeys[] = {
         "waiting scrapes. If `max_age` is at least `interval`, scrapes never trigger a read."),
 };
 
-struct EvidenceEntry {
-  std::string_view word;
-  CgroupEvidence cgroups;
-};
-constexpr EvidenceEntry kEvidence[] = {{"each", CgroupEvidence::kEach},
-                                       {"sum", CgroupEvidence::kSum},
-                                       {"none", CgroupEvidence::kNone}};
-constexpr yaml::Expected kEvidenceOfCgroups = {"each, sum or none", "write each, sum or none"};
-
-void read_evidence(const yaml::Value& value, Evidence& evidence) {
-  const EvidenceEntry* found =
-      yaml::read_entry<EvidenceEntry>(value, kEvidence, "a choice of evidence", kEvidenceOfCgroups);
-  if (found != nullptr) evidence.cgroups = found->cgroups;
-}
+constexpr yaml::Word<CgroupEvidence> kAllEvidence[] = {{"each", CgroupEvidence::kEach},
+                                                       {"sum", CgroupEvidence::kSum},
+                                                       {"none", CgroupEvidence::kNone}};
+constexpr yaml::Choice<CgroupEvidence> kEvidence = {"a choice of evidence", kAllEvidence};
 
 constexpr yaml::Key<Evidence> kEvidenceKeys[] = {
-    {"cgroups",
-     read_evidence,
-     {"Which cgroups have the times of groups and the observed part of events. `each`: each "
-      "cgroup, "
-      "and each sum of `cgroups.sums`. `sum`: only the sums. These are about half of the series of "
-      "a cgroup.",
-      [] { return yaml::form_of_entries(kEvidence); },
-      [] { return yaml::written(kEvidence, &EvidenceEntry::cgroups, Evidence{}.cgroups); }}},
+    yaml::choice_key<&Evidence::cgroups, kEvidence>(
+        "cgroups",
+        "Which cgroups have the times of groups and the observed part of events. `each`: each "
+        "cgroup, and each sum of `cgroups.sums`. `sum`: only the sums. These are about half of the "
+        "series of a cgroup."),
     yaml::flag_key<&Evidence::variance>(
         "variance",
         "Whether to publish the variance of each estimated event, for standard errors. "
@@ -173,21 +160,17 @@ void read_revision(const yaml::Value& value, Config& config) {
   config.origin.revision = *text;
 }
 
-struct SwitchEntry {
-  std::string_view word;
-  bool is_on;
-};
-constexpr SwitchEntry kSwitch[] = {{"on", true}, {"off", false}};
+constexpr yaml::Word<bool> kSwitchWords[] = {{"on", true}, {"off", false}};
+constexpr yaml::Choice<bool> kSwitch = {"a switch", kSwitchWords};
 /// Programs that read YAML 1.1, as PyYAML and Helm, take "on" for a flag, and write "true".
-constexpr SwitchEntry kSwitchAndFlags[] = {{"on", true},     {"off", false},  {"true", true},
-                                           {"false", false}, {"True", true},  {"False", false},
-                                           {"TRUE", true},   {"FALSE", false}};
-constexpr yaml::Expected kOnOrOff = {"on or off", "write on or off"};
+constexpr yaml::Word<bool> kSwitchAndFlags[] = {{"on", true},     {"off", false},  {"true", true},
+                                                {"false", false}, {"True", true},  {"False", false},
+                                                {"TRUE", true},   {"FALSE", false}};
 
 void read_truth_check(const yaml::Value& value, Config& config) {
-  const SwitchEntry* found =
-      yaml::read_entry<SwitchEntry>(value, kSwitchAndFlags, "a switch", kOnOrOff);
-  if (found != nullptr) config.truth_check = found->is_on;
+  const auto* found = yaml::read_entry<yaml::Word<bool>>(value, kSwitchAndFlags, kSwitch.noun,
+                                                         {"on or off", "write on or off"});
+  if (found != nullptr) config.truth_check = found->value;
 }
 
 constexpr yaml::Key<Config> kConfigKeys[] = {
@@ -238,10 +221,9 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
     {"truth_check",
      read_truth_check,
      {"Whether to leave out events that count known work wrongly. They are checked at the start "
-      "and "
-      "once an hour: some hypervisors have a PMU that counts nothing, or too little.",
-      [] { return yaml::form_of_entries(kSwitch); },
-      [] { return yaml::written(kSwitch, &SwitchEntry::is_on, Config{}.truth_check); }}},
+      "and once an hour: some hypervisors have a PMU that counts nothing, or too little.",
+      [] { return yaml::form_of_entries(kSwitch.words); },
+      [] { return yaml::written(kSwitch, Config{}.truth_check); }}},
     yaml::map_key<&Config::openmetrics, kOpenMetricsKeys>(
         "openmetrics",
         "Additions in the OpenMetrics format. The older text format does not have them."),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "exposition/family.h"
 #include "exposition/labels.h"
 
@@ -42,9 +43,7 @@ std::string help_of(const EventFamily& family, bool means_another, const std::st
   }
   const events::EventIdentity& first = family.columns.front().column->event;
   std::string help = means_another ? first.cpu_help : first.help;
-  std::string of = names.size() == 1 ? "event " : "events ";
-  for (std::size_t i = 0; i < names.size(); ++i) of += (i == 0 ? "" : ", ") + names[i];
-  of += ", " + rows;
+  const std::string of = (names.size() == 1 ? "event " : "events ") + join(names) + ", " + rows;
   if (help.empty()) return "The " + of + ".";
   if (help.ends_with('.')) help.pop_back();
   return help + " (" + of + ").";
@@ -87,12 +86,7 @@ std::vector<EventFamily> by_name(const std::vector<collect::PublishedEvent>& col
 }  // namespace
 
 std::string row_text(const collect::SumPlan& sum) {
-  std::string text;
-  for (std::size_t i = 0; i < sum.labels.size(); ++i) {
-    const bool is_last = i + 1 == sum.labels.size();
-    text += (i == 0 ? "by " : is_last ? " and " : ", ") + sum.labels[i];
-  }
-  return text;
+  return sum.labels.empty() ? "" : "by " + join_last(sum.labels, " and ");
 }
 
 std::string family_name(Scope scope, const events::EventIdentity& event) {

@@ -54,12 +54,9 @@ std::string form_of_list(std::size_t max, std::string_view items) {
 }
 
 std::string form_of_words(const std::vector<std::string>& words) {
-  std::string form;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) form += i + 1 < words.size() ? ", " : " or ";
-    form += written(words[i]);
-  }
-  return form;
+  std::vector<std::string> all;
+  for (const std::string& word : words) all.push_back(written(word));
+  return join_last(all, " or ");
 }
 
 }  // namespace pex::yaml

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/lookup.h"
+#include "base/text.h"
 #include "yaml/numbers.h"
 #include "yaml/reference.h"
 #include "yaml/value.h"
@@ -105,10 +106,9 @@ std::string form_of_list(std::size_t max, std::string_view items);
 std::string form_of_words(const std::vector<std::string>& words);
 
 /// A word of a table for read_entry.
-template <typename Entry, std::size_t size>
-std::string form_of_entries(const Entry (&table)[size]) {
+std::string form_of_entries(const auto& table) {
   std::vector<std::string> words;
-  for (const Entry& entry : table) words.emplace_back(entry.word);
+  for (const auto& entry : table) words.emplace_back(entry.word);
   return form_of_words(words);
 }
 
@@ -116,6 +116,40 @@ std::string form_of_entries(const Entry (&table)[size]) {
 template <typename Entry, std::size_t size, typename T>
 std::string written(const Entry (&table)[size], T Entry::*column, T value) {
   return written(lookup(table, column, value)->word);
+}
+
+/// A word of the file, and what it means.
+template <typename T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
+/// The words that a key may have.
+template <typename T>
+struct Choice {
+  std::string_view noun;  ///< of each: "a source of counts"
+  std::span<const Word<T>> words;
+  Expected expected = {};  ///< empty: one of these words
+};
+
+/// The value of the word; null after an error.
+template <typename T>
+const T* read_choice(const Value& value, const Choice<T>& choice) {
+  std::vector<std::string> words;
+  for (const Word<T>& each : choice.words) words.emplace_back(each.word);
+  const std::string all = join_last(words, " or ");
+  const std::string remedy = "write " + all;
+  const Word<T>* found =
+      read_entry(value, choice.words, choice.noun,
+                 choice.expected.what.empty() ? Expected{all, remedy} : choice.expected);
+  return found == nullptr ? nullptr : &found->value;
+}
+
+/// The word for `value`.
+template <typename T>
+std::string written(const Choice<T>& choice, T value) {
+  return written(lookup(choice.words, &Word<T>::value, value)->word);
 }
 
 template <typename Member>
@@ -158,6 +192,19 @@ constexpr Key<Owner<member>> duration_key(std::string_view name, std::string_vie
         assign(target.*member, read_duration(value, range));
       },
       {meaning, [] { return form_of(range); }, [] { return written(Target{}.*member); }},
+  };
+}
+
+template <auto member, const auto& choice>
+constexpr Key<Owner<member>> choice_key(std::string_view name, std::string_view meaning) {
+  using Target = Owner<member>;
+  return {
+      name,
+      [](const Value& value, Target& target) {
+        if (const auto* chosen = read_choice(value, choice)) target.*member = *chosen;
+      },
+      {meaning, [] { return form_of_entries(choice.words); },
+       [] { return written(choice, Target{}.*member); }},
   };
 }
 
