@@ -44,11 +44,14 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       session_(options_, kernel, log, &guard_),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
-      hierarchy_watch_(loop, {.is_there = [this] { return session_.could_count_cgroups(); },
-                              .on_found = [this] { find_hierarchy(); }}),
+      hierarchy_watch_(loop, kLooksForHierarchyEvery, [this] { return awaits_hierarchy(); }),
       config_watch_(loop, log, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
-      truth_watch_(loop, [this] { check_truth(); }),
+      truth_watch_(loop, kChecksTruthEvery,
+                   [this] {
+                     check_truth();
+                     return true;
+                   }),
       reload_hangs_(loop),
       reloader_(loop, reload_steps()) {
   register_metrics();
@@ -105,14 +108,17 @@ void App::watch_cgroups() {
   if (session_.lacks_hierarchy()) hierarchy_watch_.start();
 }
 
-/// A reload that is running may find it, and watches again if it does not.
-void App::find_hierarchy() {
-  if (reloader_.is_running()) return hierarchy_watch_.start();
+/// One may be mounted later, and the controller perf_event may leave a hierarchy of version 1 for
+/// that of version 2. The kernel reports neither. A reload that is running may find it as well.
+bool App::awaits_hierarchy() {
+  if (!session_.could_count_cgroups() || reloader_.is_running()) return true;
   log_.info("there is a cgroup hierarchy with the perf_event controller now");
   reloader_.plan_again(Reloader::Clock::now());
+  return false;
 }
 
-/// Not while others are to have the counters.
+/// A virtual machine may move to a host with another PMU. Not while others are to have the
+/// counters.
 void App::check_truth() {
   if (!pause_.is_running()) reloader_.plan_again_if(session_.truth_check());
 }

@@ -19,19 +19,18 @@
 #include "daemon/run/cgroup_watcher.h"
 #include "daemon/run/config_watch.h"
 #include "daemon/run/crash_guard.h"
-#include "daemon/run/hierarchy_watch.h"
 #include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
 #include "daemon/run/poller.h"
 #include "daemon/run/readiness.h"
 #include "daemon/run/reloader.h"
-#include "daemon/run/truth_watch.h"
 #include "daemon/service/open_files.h"
 #include "daemon/service/service_manager.h"
 #include "daemon/service/service_status.h"
 #include "daemon/service/signals.h"
 #include "daemon/service/watchdog.h"
 #include "daemon/status/status.h"
+#include "daemon/web/repeated.h"
 #include "daemon/web/web_server.h"
 #include "exposition/process_metrics.h"
 #include "exposition/self_metrics.h"
@@ -84,6 +83,8 @@ class App {
  private:
   static constexpr std::chrono::seconds kHangsAtEnd{5};
   static constexpr std::chrono::seconds kReloadHangs{10};
+  static constexpr std::chrono::seconds kLooksForHierarchyEvery{10};
+  static constexpr std::chrono::hours kChecksTruthEvery{1};
 
   void register_metrics();
   void watch_cgroups();
@@ -92,7 +93,7 @@ class App {
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
   void reload_file(ConfigWatch::Reason why);
-  void find_hierarchy();
+  bool awaits_hierarchy();
   void check_truth();
   void warn_if_reload_hangs();
   void begin_reload(Reloader::Configuration configuration, std::function<void()> go);
@@ -133,9 +134,9 @@ class App {
   ActiveSession session_;  ///< near the end: its workers end before the parts they report to
   ServiceStatus service_status_;
   CgroupWatcher cgroup_watcher_;  ///< after the session, as it waits for what the session owns
-  HierarchyWatch hierarchy_watch_;
+  Repeated hierarchy_watch_;      ///< where none could be counted when it was planned
   ConfigWatch config_watch_;
-  TruthWatch truth_watch_;
+  Repeated truth_watch_;
   boost::asio::steady_timer reload_hangs_;
   Reloader reloader_;            ///< last, as its thread reads the session
   bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls

@@ -7,8 +7,11 @@ namespace pex::daemon {
 ConfigWatch::ConfigWatch(boost::asio::io_context& loop, Log& log, std::string file, OnDue on_due,
                          std::chrono::nanoseconds every)
     : on_due_(std::move(on_due)),
-      every_(every),
-      timer_(loop),
+      looks_(loop, every,
+             [this] {
+               if (!files_.is_busy()) look();
+               return true;
+             }),
       files_(loop, log, "config file", "the configuration '" + file + "'"),
       creation_(std::make_shared<CreationWatch>(file)) {
   known_.add(std::move(file));
@@ -33,16 +36,7 @@ void ConfigWatch::before_reading(std::function<void()> read) {
 
 void ConfigWatch::start() {
   creation_->follow();
-  look_again();
-}
-
-void ConfigWatch::look_again() {
-  timer_.expires_after(every_);
-  timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
-    if (!files_.is_busy()) look();
-    look_again();
-  });
+  looks_.start();
 }
 
 void ConfigWatch::look() {
@@ -50,7 +44,7 @@ void ConfigWatch::look() {
     creation->follow();
     FileFingerprints now = known.again();
     return [this, now, is_created = creation->take()] {
-      if (!is_stopped_) see(now, is_created);
+      if (looks_.is_running()) see(now, is_created);
     };
   });
 }
@@ -73,8 +67,7 @@ void ConfigWatch::see(FileFingerprints now, std::optional<bool> is_created) {
 }
 
 void ConfigWatch::stop() {
-  is_stopped_ = true;
-  timer_.cancel();
+  looks_.stop();
   files_.stop();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "daemon/run/creation_watch.h"
 #include "daemon/web/file_fingerprints.h"
 #include "daemon/web/file_thread.h"
+#include "daemon/web/repeated.h"
 
 namespace pex::daemon {
 
@@ -51,14 +51,11 @@ class ConfigWatch {
   void file_is_read(FileFingerprints now);
 
  private:
-  void look_again();
   void look();
 
   OnDue on_due_;
-  std::chrono::nanoseconds every_;
-  boost::asio::steady_timer timer_;
+  Repeated looks_;
   FileThread files_;
-  bool is_stopped_ = false;
   std::shared_ptr<CreationWatch> creation_;  ///< of the other thread
   FileFingerprints known_;
   FileFingerprints seen_;           ///< at the last look

@@ -56,7 +56,11 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       access_files_(
           loop, log, "web files",
           "the web configuration '" + options.web_config_file + "' or of a file that it names"),
-      access_timer_(loop),
+      access_looks_(loop, kLooksEvery,
+                    [this] {
+                      if (!access_files_.is_busy()) look_at_access();
+                      return true;
+                    }),
       access_status_(log),
       limit_log_(loop, log) {
   scrapes_.set_max_jobs(options.max_queued_scrapes);
@@ -83,7 +87,7 @@ Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inher
   if (const Result<> listening = listen_for_probes(); !listening) {
     return std::vector{listening.error()};
   }
-  if (access_reload_) watch_access();
+  if (access_reload_) access_looks_.start();
   log_listening(inherited);
   warn_of_open_lifecycle();
   return {};
@@ -142,15 +146,6 @@ void WebServer::warn_of_open_lifecycle() {
             "--web.enable-lifecycle is set and no login is needed",
             "configure basic_auth_users in --web.config.file, or listen on a loopback address "
             "or unix socket"});
-}
-
-void WebServer::watch_access() {
-  access_timer_.expires_after(kLooksEvery);
-  access_timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
-    if (!access_files_.is_busy()) look_at_access();
-    watch_access();
-  });
 }
 
 void WebServer::look_at_access() {
@@ -240,8 +235,7 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
 }
 
 void WebServer::stop() {
-  is_stopped_ = true;
-  access_timer_.cancel();
+  access_looks_.stop();
   access_files_.stop();
   limit_log_.stop();
   scrapes_.stop();

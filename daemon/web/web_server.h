@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
@@ -20,6 +19,7 @@
 #include "daemon/web/access_status.h"
 #include "daemon/web/connection_limit_log.h"
 #include "daemon/web/file_thread.h"
+#include "daemon/web/repeated.h"
 #include "daemon/web/routes.h"
 #include "daemon/web/scrape_cache.h"
 #include "daemon/web/scrape_intervals.h"
@@ -78,7 +78,6 @@ class WebServer final : public prometheus::Collectable {
   std::vector<http::Route> routes();
   void answer_scrape(const http::Request& request, http::Respond respond);
   void note_scrape(const http::Request& request);
-  void watch_access();
   void look_at_access();
   std::function<void(const access::Peer&, std::string_view)> refusal_log();
   Result<> listen_for_probes();
@@ -97,8 +96,7 @@ class WebServer final : public prometheus::Collectable {
   ScrapeCache scrapes_;
   std::shared_ptr<AccessReload> access_reload_;  ///< null without a file; of the file thread
   FileThread access_files_;
-  boost::asio::steady_timer access_timer_;
-  bool is_stopped_ = false;
+  Repeated access_looks_;
   access::WebProtections protections_;
   std::shared_ptr<const access::Access> access_ = access::open_access();  ///< in force
   AccessStatus access_status_;

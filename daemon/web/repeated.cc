@@ -1,24 +1,25 @@
-#include "daemon/run/truth_watch.h"
+#include "daemon/web/repeated.h"
 
+#include <boost/system/error_code.hpp>
 #include <utility>
 
 namespace pex::daemon {
 
-TruthWatch::TruthWatch(boost::asio::io_context& loop, std::function<void()> check,
-                       std::chrono::nanoseconds every)
-    : check_(std::move(check)), every_(every), timer_(loop) {}
+Repeated::Repeated(boost::asio::io_context& loop, std::chrono::nanoseconds every,
+                   std::function<bool()> act)
+    : timer_(loop), every_(every), act_(std::move(act)) {}
 
-void TruthWatch::start() {
+void Repeated::start() {
   is_running_ = true;
   timer_.expires_after(every_);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled || !is_running_) return;  // what has expired cannot be cancelled
-    check_();
+    if (!act_()) return stop();
     if (is_running_) start();
   });
 }
 
-void TruthWatch::stop() {
+void Repeated::stop() {
   is_running_ = false;
   timer_.cancel();
 }
