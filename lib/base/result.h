@@ -84,24 +84,16 @@ class [[nodiscard]] Result {
 
 /// Success or an error.
 template <typename E>
-class [[nodiscard]] Result<void, E> {
+class [[nodiscard]] Result<void, E> : Result<std::monostate, E> {
+  using Base = Result<std::monostate, E>;
+
  public:
-  Result() = default;
-  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result() : Base(std::monostate{}) {}
+  Result(E why) : Base(std::move(why)) {}
 
-  explicit operator bool() const noexcept { return state_.index() == 0; }
-  bool has_value() const noexcept { return state_.index() == 0; }
-  E& error() {
-    assert(!has_value());
-    return *std::get_if<1>(&state_);
-  }
-  const E& error() const {
-    assert(!has_value());
-    return *std::get_if<1>(&state_);
-  }
-
- private:
-  std::variant<std::monostate, E> state_;
+  using Base::error;
+  using Base::has_value;
+  using Base::operator bool;
 };
 
 }  // namespace pex
