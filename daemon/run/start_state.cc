@@ -24,7 +24,6 @@ constexpr StepEntry kSteps[] = {
     {Step::kSettled, "settled", {}},
     {Step::kEnded, "ended", {}},
 };
-constexpr Counted kCounted[] = {Counted::kAll, Counted::kSoftware, Counted::kNothing};
 
 std::string when(const StartState& ended) {
   if (!ended.group.empty()) return "while it tried group '" + ended.group + "'";
@@ -76,14 +75,14 @@ std::optional<StartState> start_state_of(std::string_view text) {
     if (equals != line.npos) values[line.substr(0, equals)] = line.substr(equals + 1);
   }
   const StepEntry* const step = lookup(kSteps, &StepEntry::name, values["step"]);
-  const auto name = [](Counted counted) { return name_of(counted); };
-  const Counted* const counted = lookup(kCounted, name, values["counted"]);
+  const CountedEntry* const counted =
+      lookup(kCountedEntries, &CountedEntry::word, values["counted"]);
   const auto crashes = parse_unsigned(values["crashes"]);
   if (step == nullptr || counted == nullptr || !crashes || *crashes >= kMaxCrashes) return {};
   return StartState{std::string(values["version"]),
                     std::string(values["configuration"]),
                     std::string(values["boot"]),
-                    *counted,
+                    counted->counted,
                     std::string(values["cause"]),
                     static_cast<unsigned>(*crashes),
                     step->step,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace pex {
@@ -11,16 +12,16 @@ enum class Counted {
   kNothing,   ///< no event is open
 };
 
+struct CountedEntry {
+  std::string_view word;
+  Counted counted;
+};
+/// In the order of the enumerators.
+inline constexpr CountedEntry kCountedEntries[] = {
+    {"all", Counted::kAll}, {"software", Counted::kSoftware}, {"nothing", Counted::kNothing}};
+
 constexpr std::string_view name_of(Counted counted) {
-  switch (counted) {
-    case Counted::kAll:
-      return "all";
-    case Counted::kSoftware:
-      return "software";
-    case Counted::kNothing:
-      break;
-  }
-  return "nothing";
+  return kCountedEntries[static_cast<std::size_t>(counted)].word;
 }
 
 }  // namespace pex

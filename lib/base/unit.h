@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace pex {
@@ -16,6 +17,7 @@ struct UnitEntry {
   std::string_view word;  ///< in the configuration, and as suffix of the metric's name
   Unit unit;
 };
+/// In the order of the enumerators.
 inline constexpr UnitEntry kUnits[] = {
     {"events", Unit::kEvents},
     {"seconds", Unit::kSeconds},
@@ -25,10 +27,7 @@ inline constexpr UnitEntry kUnits[] = {
 
 /// "events", "seconds", "joules", "bytes"
 constexpr std::string_view name_of(Unit unit) {
-  for (const UnitEntry& entry : kUnits) {
-    if (entry.unit == unit) return entry.word;
-  }
-  return {};
+  return kUnits[static_cast<std::size_t>(unit)].word;
 }
 
 }  // namespace pex
