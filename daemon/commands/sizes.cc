@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/duration.h"
 #include "targets/budget.h"
 
 namespace pex::daemon {
@@ -55,7 +56,7 @@ Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::Ma
     size.memory += cgroups * cpus.online.size() * bytes_of_totals(plan.cgroup);
     size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
   }
-  size.cpu_time += poll / std::chrono::duration<double>(planned.config.collection.interval).count();
+  size.cpu_time += poll / seconds_of(planned.config.collection.interval);
   size.kernel_memory = size.counters * collect::kKernelBytesOfACounter;
   return size;
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "base/duration.h"
 #include "base/lookup.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -148,10 +149,6 @@ std::string end_text(const StatReport& report) {
   return end.status == 0 ? text : text + "; exit status " + std::to_string(end.status);
 }
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 /// A count in the unit of the metric; an integer where it is one.
 json::value in_unit(std::uint64_t count, const StatValue& value) {
   if (scale_of(value) == 1) return count;
@@ -176,10 +173,10 @@ json::object to_json(const StatValue& value) {
   object["standard_error"] = has_value(value) && value.standard_error
                                  ? json::value(*value.standard_error * scale_of(value))
                                  : json::value();
-  object["enabled_seconds"] = seconds(value.times.enabled);
-  object["running_seconds"] = seconds(value.times.running);
-  object["imputed_seconds"] = seconds(value.times.imputed);
-  object["unmeasured_seconds"] = seconds(value.times.unmeasured);
+  object["enabled_seconds"] = seconds_of(value.times.enabled);
+  object["running_seconds"] = seconds_of(value.times.running);
+  object["imputed_seconds"] = seconds_of(value.times.imputed);
+  object["unmeasured_seconds"] = seconds_of(value.times.unmeasured);
   return object;
 }
 
@@ -196,7 +193,7 @@ json::object ended(const StatReport& report) {
     object["exit_status"] = report.end->signal == 0 ? json::value(report.end->status) : nullptr;
     object["signal"] = report.end->signal == 0 ? nullptr : json::value(report.end->signal);
   }
-  if (report.elapsed) object["elapsed_seconds"] = seconds(*report.elapsed);
+  if (report.elapsed) object["elapsed_seconds"] = seconds_of(*report.elapsed);
   return object;
 }
 

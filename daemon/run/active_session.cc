@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/boot_clock.h"
+#include "base/duration.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
@@ -26,10 +27,6 @@ using exposition::collected;
 using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
-
-double seconds_of(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 
 MetricFamily refusals(const plan::Plan& plan) {
   MetricFamily family = collected(self_family("perf_event_exporter_event_refusal_info"));

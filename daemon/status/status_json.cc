@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/boot_clock.h"
+#include "base/duration.h"
 #include "base/lookup.h"
 #include "base/utf8.h"
 #include "exposition/metric_names.h"
@@ -31,9 +32,9 @@ json::value whole(std::optional<std::uint64_t> value) {
   return value ? json::value(*value) : json::value();
 }
 
-double seconds(std::chrono::duration<double> duration) { return duration.count(); }
-
-double timestamp(BootClock::time_point time) { return seconds(date_of(time).time_since_epoch()); }
+double timestamp(BootClock::time_point time) {
+  return seconds_of(date_of(time).time_since_epoch());
+}
 
 /// To the millisecond, the precision of a point's age.
 double rounded(history::Activity::Seconds age) { return std::round(age.count() * 1e3) / 1e3; }
@@ -111,7 +112,7 @@ json::value count(const std::optional<Of>& of, std::size_t Of::*member) {
 
 json::object group(const Status::Group& group) {
   const auto time = [&](std::chrono::nanoseconds collect::GroupTimes::*member) {
-    return group.times ? json::value(seconds((*group.times).*member)) : json::value();
+    return group.times ? json::value(seconds_of((*group.times).*member)) : json::value();
   };
   json::object object{
       {"group", text(group.name)},
@@ -330,14 +331,14 @@ json::value last_poll(const Status& status) {
   if (!status.last_poll) return {};
   const Status::Poll& poll = *status.last_poll;
   return json::object{{"timestamp_seconds", timestamp(poll.taken)},
-                      {"age_seconds", seconds(status.now - poll.taken)},
-                      {"duration_seconds", seconds(poll.duration)},
+                      {"age_seconds", seconds_of(status.now - poll.taken)},
+                      {"duration_seconds", seconds_of(poll.duration)},
                       {"groups_off_pmu", poll.groups_off_pmu},
                       {"targets_rotated_manually", poll.targets_rotated_manually}};
 }
 
 json::object polls(const Status& status) {
-  return {{"interval_seconds", seconds(status.interval)},
+  return {{"interval_seconds", seconds_of(status.interval)},
           {"polls_total", status.polls},
           {"overruns_total", status.overruns},
           {"last", last_poll(status)}};
@@ -379,7 +380,7 @@ std::string status_json(const Status& status) {
                             {"version", text(status.version)},
                             {"timestamp_seconds", timestamp(status.now)},
                             {"start_timestamp_seconds", timestamp(status.started)},
-                            {"uptime_seconds", seconds(status.now - status.started)},
+                            {"uptime_seconds", seconds_of(status.now - status.started)},
                             {"machine", machine(status)},
                             {"groups", groups(status)},
                             {"not_counted", not_counted(status)},

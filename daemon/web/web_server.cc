@@ -229,7 +229,7 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   prometheus::MetricFamily interval =
       exposition::collected(self_family("perf_event_exporter_scrape_interval_seconds"));
   if (const auto longest = scrape_intervals_.longest(ScrapeIntervals::Clock::now())) {
-    exposition::add_sample(interval, {}, std::chrono::duration<double>(*longest).count());
+    exposition::add_sample(interval, {}, seconds_of(*longest));
   }
   return {std::move(interval), std::move(errors)};
 }

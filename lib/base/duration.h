@@ -12,6 +12,8 @@ namespace pex {
 /// and h. Nothing for any other text, and if the value does not fit into 64 bits of nanoseconds.
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
+inline double seconds_of(std::chrono::duration<double> time) { return time.count(); }
+
 /// The inverse of parse_duration, in the largest unit that keeps it whole: 90s, 2m, 250ms.
 std::string format_duration(std::chrono::nanoseconds duration);
 

@@ -1,5 +1,7 @@
 #include "exposition/collected_family.h"
 
+#include "base/duration.h"
+
 namespace pex::exposition {
 
 using prometheus::ClientMetric;
@@ -51,7 +53,7 @@ void add_sample(MetricFamily& family, SampleLabels labels, double value) {
 }
 
 double seconds_since_epoch(BootClock::time_point time) {
-  return std::chrono::duration<double>(date_of(time).time_since_epoch()).count();
+  return seconds_of(date_of(time).time_since_epoch());
 }
 
 }  // namespace pex::exposition

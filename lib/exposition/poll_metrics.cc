@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/duration.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
 
@@ -101,7 +102,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   cpu_wait_ += report.waited_for_cpu;
   for (const auto& [refusal, times] : report.refusals)
     open_errors_[errno_name(refusal.code)] += times;
-  observe(durations_, std::chrono::duration<double>(report.now.duration).count());
+  observe(durations_, seconds_of(report.now.duration));
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
   group_errors_.add(report, snapshot->plan);
@@ -167,8 +168,7 @@ void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
   add(self_family("perf_event_exporter_cgroups_started_total"), number(cgroups_started_));
   add(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_));
   if (uncounted_) {
-    add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"),
-        std::chrono::duration<double>(*uncounted_).count());
+    add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"), seconds_of(*uncounted_));
   }
   add(self_family("perf_event_exporter_cgroups_rotated_manually"),
       number(last_.targets_rotated_manually));

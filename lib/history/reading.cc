@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/duration.h"
 #include "base/lookup.h"
 #include "base/unit.h"
 
@@ -70,10 +71,6 @@ void add_column(const PublishedEvent& column, Measure& measure) {
   }
 }
 
-double seconds(std::chrono::nanoseconds duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
 /// A sum over rows; unknown if one of them is.
 struct Sum {
   double value = 0;
@@ -100,8 +97,8 @@ void add_times(const ScopePlan& plan, std::span<const GroupTable> tables, std::s
                std::size_t row, PmuTimes& pmu_times) {
   const GroupRow& of = tables[group].rows[row];
   if (!plan.groups[group].shares_pmu || !of.has_times) return;
-  pmu_times[group].enabled += seconds(of.times.enabled);
-  pmu_times[group].running += seconds(of.times.running);
+  pmu_times[group].enabled += seconds_of(of.times.enabled);
+  pmu_times[group].running += seconds_of(of.times.running);
 }
 
 }  // namespace
