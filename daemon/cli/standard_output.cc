@@ -54,9 +54,18 @@ constexpr const char* kUnitEnvironment =
 bool flush_output() {
   if (std::cout << std::flush) return true;
   if (has_no_reader()) return true;
-  // In one piece, as the thread of the log writes there too.
-  std::cerr << std::string(kProgram) + ": " + worded(not_written(refusal())) + "\n";
+  (void)fail(not_written(refusal()));
   return false;
+}
+
+void print_errors(const std::vector<Error>& errors) {
+  for (const Error& error : errors) std::cerr << printable(worded(error)) << '\n';
+}
+
+/// In one piece, as the thread of the log writes there too.
+ExitStatus fail(const Error& error) {
+  std::cerr << std::string(kProgram) + ": " + printable(worded(error)) + "\n";
+  return kFailed;
 }
 
 void print_note_for_root(const std::string& command, const Options& options) {

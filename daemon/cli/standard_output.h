@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/result.h"
 #include "daemon/cli/options.h"
 
 namespace pex::daemon {
@@ -10,6 +12,11 @@ namespace pex::daemon {
 /// then stderr has one line with the reason. A reader of a pipe that has left, as in `list | head`,
 /// has what it wants.
 bool flush_output();
+
+/// Writes them to stderr, each as one line.
+void print_errors(const std::vector<Error>& errors);
+/// The same with the program's name, for the end of a command. Returns kFailed.
+ExitStatus fail(const Error& error);
 
 /// For root, who may read files and open events that the service may not: that `command` answers
 /// for root, and below systemd how to ask for the service.

@@ -31,10 +31,6 @@ constexpr const char* kUnrecorded =
 
 std::string number(std::size_t n) { return std::to_string(n); }
 
-void print_errors(const std::vector<Error>& errors) {
-  for (const Error& error : errors) std::cerr << printable(worded(error)) << '\n';
-}
-
 /// Also checks that the certificates can be used.
 Result<void, std::vector<Error>> check_web_config(const Options& options) {
   if (options.web_config_file.empty()) return {};
@@ -80,7 +76,7 @@ std::vector<Row> event_rows(const plan::Plan& plan, bool lacks) {
     for (const auto& [scope, is_counted] :
          {std::pair{Scope::kCpu, event.cpu_scope}, {Scope::kCgroup, event.cgroup_scope}}) {
       if (!is_counted) continue;
-      rows.push_back({event.group, event.event, std::string(name_of(scope)),
+      rows.push_back({printable(event.group), printable(event.event), std::string(name_of(scope)),
                       event.identity ? exposition::family_name(scope, *event.identity) : "-",
                       (event.available && lacks && scope == Scope::kCgroup
                            ? "no (no cgroup mount)"
@@ -101,22 +97,6 @@ std::vector<std::string> notes_on(const plan::Plan& plan) {
                     "CPU time, count " + event.event + " with scope cgroup only");
   }
   return notes;
-}
-
-/// Each column but the last is as wide as its widest cell.
-void print_table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      widths[i] = std::max(widths[i], printable(row[i]).size() + 2);
-    }
-  }
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      std::cout << (i + 1 < row.size() ? column(printable(row[i]), widths[i]) : row[i]);
-    }
-    std::cout << '\n';
-  }
 }
 
 void print_subject(const char* subject, const std::string& text) {
@@ -273,7 +253,7 @@ ExitStatus check(const Options& options, perf::PerfKernel& kernel) {
   }
   std::cout << '\n';
   const bool lacks = lacks_cgroups(*planned, *tree);
-  print_table(event_rows(planned->plan, lacks));
+  print_table(std::cout, event_rows(planned->plan, lacks));
   std::cout << '\n';
   print_warnings(*planned, *tree);
   print_cost(need, planned->plan.budget);

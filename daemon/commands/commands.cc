@@ -18,11 +18,6 @@
 namespace pex::daemon {
 namespace {
 
-ExitStatus failed(Log& log, const std::vector<Error>& errors) {
-  for (const Error& error : errors) log.error(error);
-  return kFailed;
-}
-
 /// Asio throws if no thread or descriptor is left for its pools.
 Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Options& options,
                                       perf::PerfKernel& kernel, Log& log) {
@@ -42,6 +37,11 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
 }
 
 }  // namespace
+
+ExitStatus failed(Log& log, const std::vector<Error>& errors) {
+  for (const Error& error : errors) log.error(error);
+  return kFailed;
+}
 
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   // Process 1 inherits the children of others. Where it ignores their end, none stays (wait(2)).

@@ -6,6 +6,9 @@
 
 namespace pex::daemon {
 
+/// Logs them. Returns kFailed.
+ExitStatus failed(Log& log, const std::vector<Error>& errors);
+
 /// Counts and serves until a signal stops it.
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log);
 

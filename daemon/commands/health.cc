@@ -11,7 +11,6 @@
 #include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/version.h"
-#include "daemon/cli/words.h"
 #include "host/command_line.h"
 #include "http/fetch.h"
 
@@ -104,11 +103,6 @@ Error answered_by_another(const Options& target, const char* path, unsigned stat
           "ask " + address + " for " + path + ": the answer has status " + std::to_string(status) +
               ", and not 200 or 503",
           std::string("check that no other program has this address; ") + kSameOptions};
-}
-
-ExitStatus fail(const Error& error) {
-  std::cerr << kProgram << ": " << printable(worded(error)) << '\n';
-  return kFailed;
 }
 
 bool says_whom_to_ask(const Options& options) {

@@ -17,6 +17,7 @@
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/cgroup_explanation.h"
+#include "daemon/commands/commands.h"
 #include "daemon/doctor/records_trial.h"
 #include "daemon/doctor/uncounted_trial.h"
 #include "daemon/run/counting_session.h"
@@ -160,16 +161,12 @@ std::optional<cgroup::Hierarchy> hierarchy_of(const plan::CgroupTree& tree,
 }  // namespace
 
 ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& log) {
-  const auto failed = [&](const std::vector<Error>& errors) {
-    for (const Error& error : errors) log.error(error);
-    return kFailed;
-  };
   Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
       options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
-  if (!planned) return failed(yaml::errors_of(planned.error()));
+  if (!planned) return failed(log, yaml::errors_of(planned.error()));
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*planned, options.roots);
-  if (!tree) return failed({tree.error()});
+  if (!tree) return failed(log, {tree.error()});
   std::vector<Error> warnings = tree->warnings;
   if (tree->hierarchy && !planned->cpus->online.empty()) {
     const Result<> is_one =

@@ -14,6 +14,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/commands.h"
 #include "events/event_resolver.h"
 #include "events/event_syntax.h"
 #include "events/required_leader.h"
@@ -201,18 +202,13 @@ Error no_match(const std::string& glob, const std::vector<events::ListedEvent>& 
           refused.remedy, refused.cause};
 }
 
-ExitStatus failed(Log& log, const Error& error) {
-  log.error(error);
-  return kFailed;
-}
-
 }  // namespace
 
 ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
-  if (!online) return failed(log, online.error());
+  if (!online) return failed(log, {online.error()});
   const Result<events::EventResolver> resolver = events::EventResolver::create(options.roots);
-  if (!resolver) return failed(log, resolver.error());
+  if (!resolver) return failed(log, {resolver.error()});
 
   const plan::ProbeCpus cpus{*resolver, *online};
   std::vector<Line> lines;
@@ -229,7 +225,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
     hidden.attempted = "tracepoints are not listed: could not " + hidden.attempted;
     log.warn(hidden);
   }
-  if (lines.empty()) return failed(log, no_match(options.list_glob, all, tracing));
+  if (lines.empty()) return failed(log, {no_match(options.list_glob, all, tracing)});
   if (options.output == OutputFormat::kJson) {
     print_json(lines);
   } else {

@@ -8,8 +8,6 @@
 
 #include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
-#include "daemon/cli/version.h"
-#include "daemon/cli/words.h"
 #include "daemon/run/crash_guard.h"
 
 namespace pex::daemon {
@@ -25,9 +23,7 @@ ExitStatus reset_crashes(const Options& options) {
     std::cout << printable("no start is remembered in '" + options.state_directory + "'") << '\n';
     return flush_output() ? kOk : kFailed;
   }
-  const Error failed{code, "remove '" + file + "'", "run this command as root"};
-  std::cerr << kProgram << ": " << printable(worded(failed)) << '\n';
-  return kFailed;
+  return fail({code, "remove '" + file + "'", "run this command as root"});
 }
 
 }  // namespace pex::daemon

@@ -1,6 +1,5 @@
 #include "daemon/commands/size.h"
 
-#include <cstdio>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -30,12 +29,6 @@ void print_row(const char* subject, const std::vector<Size>& sizes, Text text,
   std::cout << line << note << '\n';
 }
 
-std::string mebibytes(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f MiB", bytes / kMiB);
-  return text;
-}
-
 std::string limit(const char* key, std::size_t value) {
   return std::string(key) + ": " + std::to_string(value);
 }
@@ -45,7 +38,9 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
     return [of](const Size& size) { return std::to_string(size.*of); };
   };
   const auto memory = [](std::size_t Size::*of) {
-    return [of](const Size& size) { return mebibytes(static_cast<double>(size.*of)); };
+    return [of](const Size& size) {
+      return with_decimals(static_cast<double>(size.*of) / kMiB, 1) + " MiB";
+    };
   };
   print_row(
       "", sizes, [](const Size& size) { return std::string(size.way); }, "");
@@ -139,9 +134,7 @@ ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
   const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan::load_and_plan(
       options.config_file, options.roots, kernel, nullptr, options.unknown_keys);
   if (!planned) {
-    for (const Error& error : yaml::errors_of(planned.error())) {
-      std::cerr << printable(worded(error)) << '\n';
-    }
+    print_errors(yaml::errors_of(planned.error()));
     return kFailed;
   }
   const collect::CountingPlan& plan = planned->plan.counting;

@@ -10,10 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
-#include "daemon/cli/version.h"
-#include "daemon/cli/words.h"
 #include "daemon/commands/stat_counting.h"
 #include "daemon/commands/stat_plan.h"
 #include "daemon/commands/stat_report.h"
@@ -35,12 +32,8 @@ constexpr int kSignalled = 128;
 
 using Clock = std::chrono::steady_clock;
 
-void print_error(const Error& error) {
-  std::cerr << kProgram << ": " << printable(worded(error)) << '\n';
-}
-
 int fail(const StatFailure& failure) {
-  for (const Error& error : failure.errors) print_error(error);
+  for (const Error& error : failure.errors) (void)daemon::fail(error);
   return failure.status;
 }
 
@@ -180,7 +173,7 @@ void prepare_to_count() {
   ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, the kernel does not keep the command's status
   host::raise_open_file_limit();
   const Result<> raised = limit_capabilities(~std::uint64_t{0});
-  if (!raised) print_error(raised.error());
+  if (!raised) (void)daemon::fail(raised.error());
 }
 
 }  // namespace

@@ -97,24 +97,6 @@ Row row_of(const StatValue& value) {
           value.event.identity ? metric_of(value) : "-"};
 }
 
-/// Numbers are at the right of their columns.
-constexpr bool kIsNumber[] = {false, false, true, true, true, true, false, false};
-
-void print_rows(std::ostream& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(std::size(kIsNumber));
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths[i] - row[i].size(), ' ');
-      const bool is_last = i + 1 == row.size();
-      out << (kIsNumber[i] ? padding + row[i] : row[i] + (is_last ? "" : padding))
-          << (is_last ? "\n" : "  ");
-    }
-  }
-}
-
 /// With the reason for what is not counted.
 std::vector<std::string> reasons(const std::vector<StatValue>& values) {
   plan::Plan plan;
@@ -203,7 +185,7 @@ void print_stat_table(std::ostream& out, const StatReport& report) {
   std::vector<Row> rows{
       {"GROUP", "EVENT", "OBSERVED", "ESTIMATE", "STD ERROR", "ON PMU", "UNIT", "METRIC"}};
   for (const StatValue& value : report.values) rows.push_back(row_of(value));
-  print_rows(out, rows);
+  print_table(out, rows, {false, false, true, true, true, true});
   if (const std::string text = end_text(report); !text.empty()) out << '\n' << text << '\n';
   for (const std::string& line : notes(report.values)) out << '\n' << line << '\n';
   for (const std::string& line : reasons(report.values)) out << '\n' << printable(line) << '\n';
