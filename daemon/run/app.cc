@@ -405,21 +405,21 @@ Status App::status() {
   for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
   if (const std::optional<Error> reason = crashes()) warnings.push_back(worded(*reason));
   if (pause_.is_running()) warnings.push_back(pause_.text());
-  return make_status({.version = kVersion,
-                      .now = BootClock::now(),
-                      .started = started_,
+  return make_status({.program = {.version = kVersion,
+                                  .now = BootClock::now(),
+                                  .started = started_,
+                                  .interval = interval(),
+                                  .polls = polls.polls(),
+                                  .overruns = polls.overruns(),
+                                  .cgroups_missed = polls.cgroups_missed(),
+                                  .warnings = std::move(warnings),
+                                  .configuration = session_.load(),
+                                  .web_configuration = web_server_.access_status().load(),
+                                  .telemetry_path = options_.telemetry_path},
                       .plan = session_.current().plan,
-                      .warnings = warnings,
                       .snapshot = poller_.snapshot().get(),
+                      .last_poll = polls.last(),
                       .activity = activity_,
-                      .counters = {.last = polls.last(),
-                                   .polls = polls.polls(),
-                                   .overruns = polls.overruns(),
-                                   .cgroups_missed = polls.cgroups_missed()},
-                      .interval = session_.current().interval(),
-                      .telemetry_path = options_.telemetry_path,
-                      .configuration = session_.load(),
-                      .web_configuration = web_server_.access_status().load(),
                       .process = self_process()});
 }
 

@@ -125,17 +125,15 @@ Status::Rate rate_of(const history::Measure& measure, std::string metric,
 /// Of each measure, first that of the event they are ranked by. `name_of_metric` names the metric
 /// of an event.
 template <typename NameOfMetric>
-std::vector<Status::Rate> rates_of(const std::vector<history::Measure>& measures,
-                                   const history::Rates& recent, std::size_t ranked_by,
-                                   NameOfMetric name_of_metric) {
-  std::vector<Status::Rate> rates;
+void add_rates(const std::vector<history::Measure>& measures, const history::Rates& recent,
+               std::size_t ranked_by, NameOfMetric name_of_metric, Status::Busy& busy) {
   for (std::size_t i = 0; i < measures.size(); ++i) {
-    rates.push_back(
+    busy.rates.push_back(
         rate_of(measures[i], name_of_metric(measures[i].event()), recent.per_second[i]));
   }
-  const auto first = rates.begin() + static_cast<std::ptrdiff_t>(ranked_by);
-  std::rotate(rates.begin(), first, first + 1);
-  return rates;
+  const auto first = busy.rates.begin() + static_cast<std::ptrdiff_t>(ranked_by);
+  std::rotate(busy.rates.begin(), first, first + 1);
+  busy.instructions_per_cycle = recent.instructions_per_cycle;
 }
 
 Status::BusyCgroup busy_cgroup(const collect::CgroupTarget& target, const history::Rates& recent,
@@ -146,11 +144,10 @@ Status::BusyCgroup busy_cgroup(const collect::CgroupTarget& target, const histor
   const std::vector<cgroup::Label>& more = target.description->information;
   busy.labels.insert(busy.labels.end(), more.begin(), more.end());
   busy.is_gone = target.cgroup == nullptr;
-  busy.rates = rates_of(activity.measures(Scope::kCgroup), recent, ranked_by,
-                        [](const events::EventIdentity& event) {
-                          return exposition::family_name(Scope::kCgroup, event);
-                        });
-  busy.instructions_per_cycle = recent.instructions_per_cycle;
+  const auto metric = [](const events::EventIdentity& event) {
+    return exposition::family_name(Scope::kCgroup, event);
+  };
+  add_rates(activity.measures(Scope::kCgroup), recent, ranked_by, metric, busy);
   busy.points = activity.points_of_cgroup(target.path, ranked_by);
   return busy;
 }
@@ -183,10 +180,10 @@ Status::BusySum busy_sum(const collect::SumPlan& plan, const collect::SumRow& ro
     busy.labels.push_back({plan.labels[i], row.values[i]});
   }
   busy.members = row.cgroups;
-  busy.rates = rates_of(
-      activity.measures(Scope::kCgroup), recent, ranked_by,
-      [&](const events::EventIdentity& event) { return exposition::family_name(plan, event); });
-  busy.instructions_per_cycle = recent.instructions_per_cycle;
+  const auto metric = [&](const events::EventIdentity& event) {
+    return exposition::family_name(plan, event);
+  };
+  add_rates(activity.measures(Scope::kCgroup), recent, ranked_by, metric, busy);
   busy.points = activity.points_of_sum(plan.name, row.values, ranked_by);
   return busy;
 }
@@ -288,7 +285,7 @@ Status::Limits limits_of(const StatusInputs& inputs) {
     limits.max_open_files = inputs.process->max_fds;
   }
   if (inputs.snapshot != nullptr) {
-    limits.open_events = inputs.counters.last.open_events;
+    limits.open_events = inputs.last_poll.open_events;
     limits.series = collect::count_series(*inputs.snapshot);
   }
   limits.max_open_events = inputs.plan.budget.max_open_events;
@@ -299,14 +296,13 @@ Status::Limits limits_of(const StatusInputs& inputs) {
 
 void add_snapshot(const StatusInputs& inputs, Status& status) {
   const Snapshot& snapshot = *inputs.snapshot;
-  status.last_poll = Status::Poll{inputs.counters.last.duration, snapshot.taken,
-                                  inputs.counters.last.groups_off_pmu,
-                                  inputs.counters.last.targets_rotated_manually};
+  const collect::PollReport::State& last = inputs.last_poll;
+  status.last_poll = Status::Poll{last.duration, snapshot.taken, last.groups_off_pmu,
+                                  last.targets_rotated_manually};
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
-  status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), inputs.counters.last.late_cpus,
-                                   cpus.left_out};
-  status.cgroups = cgroups_of(*snapshot.targets, inputs.counters.last,
-                              inputs.plan.cgroups.selection, inputs.activity);
+  status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), last.late_cpus, cpus.left_out};
+  status.cgroups =
+      cgroups_of(*snapshot.targets, last, inputs.plan.cgroups.selection, inputs.activity);
 }
 
 }  // namespace
@@ -323,12 +319,7 @@ std::optional<double> Status::Group::running_ratio() const {
 
 Status make_status(const StatusInputs& inputs) {
   Status status;
-  status.version = inputs.version;
-  status.now = inputs.now;
-  status.started = inputs.started;
-  status.interval = inputs.interval;
-  status.polls = inputs.counters.polls;
-  status.overruns = inputs.counters.overruns;
+  static_cast<ProgramState&>(status) = inputs.program;
   status.reference = reference_of(inputs.plan);
   add_groups(inputs, plan_of(inputs).cpu, Scope::kCpu, status);
   add_groups(inputs, plan_of(inputs).cgroup, Scope::kCgroup, status);
@@ -336,15 +327,10 @@ Status make_status(const StatusInputs& inputs) {
   for (const plan::LeftOutGroup& group : inputs.plan.left_out_groups) {
     status.left_out_groups.push_back({group.name, group.reason});
   }
-  status.warnings.assign(inputs.warnings.begin(), inputs.warnings.end());
   status.use = use_of(inputs);
   status.sums = sums_of(inputs);
   if (inputs.snapshot != nullptr) add_snapshot(inputs, status);
-  status.cgroups_missed = inputs.counters.cgroups_missed;
   status.limits = limits_of(inputs);
-  status.configuration = inputs.configuration;
-  status.web_configuration = inputs.web_configuration;
-  status.telemetry_path = inputs.telemetry_path;
   return status;
 }
 

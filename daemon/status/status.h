@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,34 +33,34 @@ struct WebConfigurationLoad {
   std::vector<std::string> downgrades;               ///< caused by the load in force
 };
 
-/// Statistics of the polls since the start, over all reloads.
-struct PollCounters {
-  collect::PollReport::State last;
+/// What the status shows as the program has it. Polls are counted from the start, over all reloads.
+struct ProgramState {
+  std::string version;
+  BootClock::time_point now;
+  BootClock::time_point started;
+  std::chrono::nanoseconds interval{};
   std::uint64_t polls = 0;
   std::uint64_t overruns = 0;
   std::uint64_t cgroups_missed = 0;
+  std::vector<std::string> warnings = {};
+  ConfigurationLoad configuration = {};
+  std::optional<WebConfigurationLoad> web_configuration = {};  ///< nothing without such a file
+  std::string telemetry_path;
 };
 
 /// What the status is made from.
 struct StatusInputs {
-  std::string version;
-  BootClock::time_point now;
-  BootClock::time_point started;
+  ProgramState program;
   const plan::Plan& plan;
-  std::span<const std::string> warnings;        ///< further warnings of the load
   const collect::Snapshot* snapshot = nullptr;  ///< null before the first poll
+  collect::PollReport::State last_poll = {};
   const history::Activity& activity;
-  PollCounters counters;
-  std::chrono::nanoseconds interval{};
-  std::string telemetry_path;
-  ConfigurationLoad configuration;
-  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without a web configuration
-  std::optional<host::SelfProcess> process;
+  std::optional<host::SelfProcess> process = {};
 };
 
 /// The content of the status, without its presentation. Unknown values are nothing, never 0. Texts
 /// are as the kernel and the operator gave them: any bytes.
-struct Status {
+struct Status : ProgramState {
   struct Event {
     std::string name;    ///< "cycles"
     std::string metric;  ///< "perf_cpu_cycles_total"
@@ -126,26 +125,24 @@ struct Status {
     std::optional<double> per_second;  ///< in that unit
   };
 
-  struct BusyCgroup {
-    std::string path;
-    std::vector<cgroup::Label> labels;
-    bool is_gone = false;     ///< its series linger
-    std::vector<Rate> rates;  ///< first that of the event they are ranked by
+  /// A cgroup or sum, of those with the highest rates.
+  struct Busy {
+    std::vector<cgroup::Label> labels;  ///< of a sum: that its cgroups have in common
+    std::vector<Rate> rates;            ///< first that of the event they are ranked by
     std::optional<double> instructions_per_cycle;
     history::Activity::Points points;  ///< of the event they are ranked by, as Use::ages
+  };
+  struct BusyCgroup : Busy {
+    std::string path;
+    bool is_gone = false;  ///< its series linger
+  };
+  struct BusySum : Busy {
+    std::size_t members = 0;  ///< cgroups
   };
 
   struct HostRate {
     Rate rate;
     history::Activity::Points points;  ///< as Use::ages
-  };
-
-  struct BusySum {
-    std::vector<cgroup::Label> labels;  ///< that its cgroups have in common
-    std::size_t members = 0;            ///< cgroups
-    std::vector<Rate> rates;            ///< first that of the event they are ranked by
-    std::optional<double> instructions_per_cycle;
-    history::Activity::Points points;  ///< of the event they are ranked by, as Use::ages
   };
 
   /// One configured sum over cgroups (collect::SumPlan): a sum for each combination of values.
@@ -231,27 +228,16 @@ struct Status {
   static constexpr std::size_t kMaxBusy = 20;
   static constexpr std::size_t kMaxBusySums = 10;  ///< of each configured one
 
-  std::string version;
-  BootClock::time_point now;
-  BootClock::time_point started;
-  std::chrono::nanoseconds interval{};
-  std::uint64_t polls = 0;
-  std::uint64_t overruns = 0;
   std::optional<Poll> last_poll;       ///< nothing before the first
   std::optional<Machine> machine;      ///< nothing before the first
   std::vector<std::string> reference;  ///< what counts are scaled by; empty: time alone
   std::vector<Group> groups;
   std::vector<NotCounted> not_counted;
   std::vector<LeftOutGroup> left_out_groups;
-  std::vector<std::string> warnings;
   Use use;
   std::vector<Sum> sums;
-  std::optional<Cgroups> cgroups;    ///< nothing before the first poll
-  std::uint64_t cgroups_missed = 0;  ///< since the start
+  std::optional<Cgroups> cgroups;  ///< nothing before the first poll
   Limits limits;
-  ConfigurationLoad configuration;
-  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without a web configuration
-  std::string telemetry_path;
 };
 
 Status make_status(const StatusInputs& inputs);

@@ -191,8 +191,7 @@ json::value ranked_by(std::optional<history::Role> role) {
 }
 
 /// The rates of a busy cgroup or sum, behind the keys that it has already.
-template <typename Busy>
-json::object with_rates(json::object object, const Busy& busy) {
+json::object with_rates(json::object object, const Status::Busy& busy) {
   object["cpu_seconds_per_second"] = rate_with(history::Role::kCpuTime, busy.rates);
   add_use(busy.rates, busy.instructions_per_cycle, object);
   json::array rates;

@@ -31,17 +31,13 @@ struct World {
   std::optional<Snapshot> snapshot;
 
   StatusInputs inputs() const {
-    StatusInputs inputs{.version = "1.2.3",
-                        .now = {},
-                        .started = {},
+    StatusInputs inputs{.program = {.version = "1.2.3",
+                                    .now = {},
+                                    .started = {},
+                                    .warnings = warnings,
+                                    .telemetry_path = "/metrics"},
                         .plan = plan,
-                        .warnings = warnings,
-                        .activity = activity,
-                        .counters = {},
-                        .telemetry_path = "/metrics",
-                        .configuration = {},
-                        .web_configuration = {},
-                        .process = {}};
+                        .activity = activity};
     if (snapshot) inputs.snapshot = &*snapshot;
     return inputs;
   }
