@@ -1,26 +1,18 @@
 #include "daemon/service/human_format.h"
 
-#include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
+
+#include "daemon/cli/table_text.h"
 
 namespace pex::daemon {
 namespace {
 
 constexpr std::string_view kSpace = "\u00a0";  // does not break
 
-std::string fixed(double value, int decimals) {
-  char digits[64];
-  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), value,
-                                          std::chars_format::fixed, decimals);
-  return error == std::errc{} ? std::string(digits, end) : "?";
-}
-
 /// Below 1000.
 std::string three_digits(double value) {
-  if (value >= 99.95) return fixed(value, 0);
-  return fixed(value, value >= 9.995 ? 1 : 2);
+  return with_decimals(value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 }
 
 struct UnitOfTime {

@@ -1,5 +1,6 @@
 #include "daemon/service/service_status.h"
 
+#include "base/text.h"
 #include "daemon/service/human_format.h"
 
 namespace pex::daemon {
@@ -11,19 +12,11 @@ constexpr std::chrono::minutes kRefreshAfter{1};
 }  // namespace
 
 std::string describe_counting(const collect::Snapshot& snapshot) {
-  const auto number = [](std::size_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
   if (snapshot.targets->cpus->online.empty()) return "counting nothing now";
-  return "counting " + number(snapshot.plan->cpu.columns.size(), "event") + " on each of " +
-         number(snapshot.targets->cpus->online.size(), "CPU") + " and " +
-         number(snapshot.plan->cgroup.columns.size(), "event") + " in each of " +
-         number(snapshot.targets->present, "cgroup");
-}
-
-ServiceStatus::Size ServiceStatus::size_of(const collect::Snapshot& snapshot) {
-  return {snapshot.plan->cpu.columns.size(), snapshot.targets->cpus->online.size(),
-          snapshot.plan->cgroup.columns.size(), snapshot.targets->present};
+  return "counting " + number_of(snapshot.plan->cpu.columns.size(), "event") + " on each of " +
+         number_of(snapshot.targets->cpus->online.size(), "CPU") + " and " +
+         number_of(snapshot.plan->cgroup.columns.size(), "event") + " in each of " +
+         number_of(snapshot.targets->present, "cgroup");
 }
 
 void ServiceStatus::ready(Clock::time_point now) {
@@ -32,13 +25,13 @@ void ServiceStatus::ready(Clock::time_point now) {
 }
 
 void ServiceStatus::refresh(Clock::time_point now) {
-  if (size_of(*polls_.snapshot()) == shown_ && now - shown_at_ < kRefreshAfter) return;
+  if (describe_counting(*polls_.snapshot()) == shown_ && now - shown_at_ < kRefreshAfter) return;
   note(now);
   service_manager_.status(line());
 }
 
 void ServiceStatus::note(Clock::time_point now) {
-  shown_ = size_of(*polls_.snapshot());
+  shown_ = describe_counting(*polls_.snapshot());
   shown_at_ = now;
 }
 

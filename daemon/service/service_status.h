@@ -31,22 +31,13 @@ class ServiceStatus {
   void refresh(Clock::time_point now);
 
  private:
-  /// The text about the targets: only a change of it is sent at once.
-  struct Size {
-    std::size_t cpu_events = 0;
-    std::size_t cpus = 0;
-    std::size_t cgroup_events = 0;
-    std::size_t cgroups = 0;
-    bool operator==(const Size&) const = default;
-  };
-  static Size size_of(const collect::Snapshot& snapshot);
   void note(Clock::time_point now);
   std::string line() const;
 
   ServiceManager& service_manager_;
   const exposition::PollMetrics& polls_;
   const ConfigurationLoad& load_;
-  Size shown_;
+  std::string shown_;  ///< the part about the targets: only a change of it is sent at once
   Clock::time_point shown_at_;
 };
 
