@@ -10,17 +10,14 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "daemon/service/signals.h"
+
 namespace pex::daemon {
 namespace {
 
 timespec as_timespec(std::chrono::nanoseconds time) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
   return {static_cast<time_t>(seconds.count()), static_cast<long>((time - seconds).count())};
-}
-
-bool is_ignored(int signal) {
-  struct sigaction now {};
-  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ bool has_terminal() {
   return terminal || (errno != ENXIO && errno != EIO && errno != ENOENT);
 }
 
+}  // namespace
+
 bool is_ignored(int signal) {
   struct sigaction now {};
   return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
-
-}  // namespace
 
 HeldSignals::HeldSignals() {
   const sigset_t held = set_of_others();

@@ -8,6 +8,9 @@
 
 namespace pex::daemon {
 
+/// Whether this process ignores it, as its parent may have decided.
+bool is_ignored(int signal);
+
 /// Keeps SIGHUP, SIGUSR1 and SIGUSR2 pending, for this thread and those that it starts, until
 /// Signals::follow() or restore(). They would end a program that has no handlers yet.
 class HeldSignals {
