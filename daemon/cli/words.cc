@@ -39,4 +39,8 @@ std::string worded(const Error& error) { return describe(error, program_words); 
 
 std::string worded(const Remedy& remedy) { return remedy.text(program_words); }
 
+std::string without_remedy(const Error& error) {
+  return describe({error.code, error.attempted, {}, error.cause});
+}
+
 }  // namespace pex::daemon

@@ -14,5 +14,7 @@ std::string_view program_words(ProgramTerm term);
 /// describe() in the words of this program.
 std::string worded(const Error& error);
 std::string worded(const Remedy& remedy);
+/// describe() without its remedy, which has its own line.
+std::string without_remedy(const Error& error);
 
 }  // namespace pex::daemon

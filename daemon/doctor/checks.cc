@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "daemon/cli/words.h"
 #include "events/event_table.h"
 #include "host/permissions.h"
 #include "host/topology.h"
@@ -64,12 +65,6 @@ std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& pla
 }
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
-
-std::string without_remedy(const Error& error) {
-  Error without = error;
-  without.remedy = {};
-  return describe(without);
-}
 
 std::string could_not(const Error& error) { return "could not " + without_remedy(error); }
 

@@ -80,9 +80,7 @@ Findings check_configuration(const CheckInputs& here);
 // Words.
 
 std::string number(std::uint64_t n);
-/// describe() without its remedy, which has its own line.
-std::string without_remedy(const Error& error);
-/// The same, for an `attempted` that begins with a verb: "could not read the PMUs in ...".
+/// without_remedy(), for an `attempted` that begins with a verb: "could not read the PMUs in ...".
 std::string could_not(const Error& error);
 
 }  // namespace pex::daemon

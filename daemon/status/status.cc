@@ -87,10 +87,7 @@ void add_once(const std::string& text, std::vector<std::string>& texts) {
 std::vector<Status::NotCounted> not_counted(const plan::Plan& plan) {
   std::vector<Status::NotCounted> reasons;
   for (const auto& [reason, events, groups] : by_reason(plan)) {
-    Error without_remedy = reason;
-    without_remedy.remedy = {};
-    reasons.push_back(
-        {events, groups, reason.code, describe(without_remedy), worded(reason.remedy)});
+    reasons.push_back({events, groups, reason.code, without_remedy(reason), worded(reason.remedy)});
   }
   return reasons;
 }
