@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/lookup.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cgroup/hierarchy.h"
+#include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/rotation_trial.h"
 #include "events/event_resolver.h"
@@ -42,13 +44,6 @@ struct MuxIntervalEntry {
 constexpr MuxIntervalEntry kIntervalsInStep[] = {{4, 5}, {10, 7}};
 constexpr std::uint64_t kBetterInterval = 5;
 
-std::optional<std::uint64_t> better_interval(std::uint64_t interval_ms) {
-  for (const MuxIntervalEntry& row : kIntervalsInStep) {
-    if (row.interval_ms == interval_ms) return row.better_ms;
-  }
-  return {};
-}
-
 bool has_multiplexed_cgroup_groups(const CheckInputs& here) {
   if (!here.counts_cgroups()) return false;
   const auto& groups = here.planned->plan.counting.cgroup.groups;
@@ -66,8 +61,9 @@ std::string set_mux_interval(const CheckInputs& here, const std::string& pmu,
 std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
   std::vector<std::string> commands;
   for (const events::Pmu* pmu : here.resolver->pmus().core_pmus()) {
-    const auto better = better_interval(pmu->mux_interval_ms.value_or(0));
-    if (better) commands.push_back(set_mux_interval(here, pmu->name, *better));
+    const MuxIntervalEntry* in_step =
+        lookup(kIntervalsInStep, &MuxIntervalEntry::interval_ms, pmu->mux_interval_ms);
+    if (in_step) commands.push_back(set_mux_interval(here, pmu->name, in_step->better_ms));
   }
   return commands;
 }
@@ -129,12 +125,6 @@ const RotationFinding kRotationFindings[] = {
       {}}},
 };
 
-Finding finding_of(daemon::RunningTimes times) {
-  const RotationFinding* row = kRotationFindings;
-  while (row->times != times) ++row;
-  return row->finding;
-}
-
 /// The result of a trial; if other work disturbed it, another one may do better.
 struct TimesTrial {
   Findings findings;
@@ -151,7 +141,7 @@ TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf
   const daemon::RunningTimes verdict = daemon::judge(*times, mux_interval, daemon::kRotationTrial);
   const bool is_known =
       verdict == daemon::RunningTimes::kRight || verdict == daemon::RunningTimes::kWrong;
-  return {{finding_of(verdict)}, !is_known};
+  return {{lookup(kRotationFindings, &RotationFinding::times, verdict)->finding}, !is_known};
 }
 
 constexpr std::size_t kMaxTrials = 4;  ///< each takes about 250 ms of CPU time

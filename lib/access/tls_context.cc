@@ -18,6 +18,7 @@
 
 #include "access/tls_names.h"
 #include "base/ascii.h"
+#include "base/lookup.h"
 #include "base/small_file.h"
 #include "base/text.h"
 
@@ -26,22 +27,14 @@ namespace {
 
 constexpr std::size_t kMaxPemBytes = 1024 * 1024;  ///< a CA bundle has some hundred KiB
 
-struct FreeBio {
-  void operator()(BIO* bio) const { BIO_free(bio); }
+template <auto free>
+struct Free {
+  void operator()(auto* object) const { free(object); }
 };
-struct FreeCertificate {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-struct FreeKey {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-};
-struct FreeNames {
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
-using Bio = std::unique_ptr<BIO, FreeBio>;
-using Certificate = std::unique_ptr<X509, FreeCertificate>;
-using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
-using Names = std::unique_ptr<GENERAL_NAMES, FreeNames>;
+using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
+using Certificate = std::unique_ptr<X509, Free<X509_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using Names = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
 
 /// One of the three PEM texts, as the operator knows it.
 struct Source {
@@ -89,9 +82,8 @@ std::string name_of(const Source& source, const Pem& pem) {
 }
 
 const char* remedy_for(int code, const Source& source) {
-  const auto row = std::find_if(std::begin(kFileRows), std::end(kFileRows),
-                                [&](const FileEntry& each) { return each.code == code; });
-  return row != std::end(kFileRows) ? row->remedy : source.remedy;
+  const FileEntry* const row = lookup(kFileRows, &FileEntry::code, code);
+  return row != nullptr ? row->remedy : source.remedy;
 }
 
 Result<std::string> text_of(const Source& source, const Pem& pem) {
@@ -280,9 +272,8 @@ constexpr ClientEntry kClientRows[] = {
 };
 
 void ask_for_certificate(SSL_CTX* context, const TlsSettings& settings) {
-  const auto row = std::find_if(
-      std::begin(kClientRows), std::end(kClientRows),
-      [&](const ClientEntry& each) { return each.asked == settings.client_certificate; });
+  const ClientEntry* const row =
+      lookup(kClientRows, &ClientEntry::asked, settings.client_certificate);
   SSL_CTX_set_verify(context, row->mode, nullptr);
   SSL_CTX_set_cert_verify_callback(context, row->verify, const_cast<TlsSettings*>(&settings));
   if (row->mode == SSL_VERIFY_NONE) return;

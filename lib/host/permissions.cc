@@ -7,6 +7,7 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/lookup.h"
 #include "base/small_file.h"
 #include "base/text.h"
 
@@ -27,9 +28,7 @@ constexpr CapabilityEntry kCapabilityRows[] = {
 };
 
 const CapabilityEntry& row_of(Capability capability) {
-  const CapabilityEntry* row = kCapabilityRows;
-  while (row->capability != capability) ++row;
-  return *row;
+  return *lookup(kCapabilityRows, &CapabilityEntry::capability, capability);  // each has an entry
 }
 
 /// The whole of `text` as a number, which may be negative.

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/lookup.h"
 #include "http/negotiation.h"
 
 namespace pex::http {
@@ -63,9 +64,7 @@ Response plain_text(unsigned status, std::string text) {
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
 const Route* find_route(const std::vector<Route>& routes, std::string_view path) {
-  const auto route = std::find_if(routes.begin(), routes.end(),
-                                  [&](const Route& each) { return each.path == path; });
-  return route != routes.end() ? &*route : nullptr;
+  return lookup(routes, &Route::path, path);
 }
 
 bool takes_method(const Route& route, std::string_view method) {
@@ -84,9 +83,8 @@ Request request_of(const RequestHead& head, std::string peer) {
 }
 
 Response refusal(unsigned status) {
-  const auto row = std::find_if(std::begin(kRefusals), std::end(kRefusals),
-                                [&](const RefusalEntry& each) { return each.status == status; });
-  assert(row != std::end(kRefusals));
+  const RefusalEntry* const row = lookup(kRefusals, &RefusalEntry::status, status);
+  assert(row != nullptr);
   Response response = plain_text(row->status, row->line);
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", kChallenge);
   return response;
