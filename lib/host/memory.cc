@@ -9,6 +9,7 @@
 #include "base/small_file.h"
 #include "base/text.h"
 #include "host/mounts.h"
+#include "host/self_process.h"
 
 namespace pex::host {
 namespace {
@@ -20,22 +21,6 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{}) return {};
   return number;
-}
-
-/// The path of this process in the hierarchy with the memory controller ("N:memory:/path"), or in
-/// version 2 ("0::/path").
-std::optional<std::string> own_path(std::string_view cgroups, std::string_view controller) {
-  for (const std::string_view line : split(cgroups, '\n')) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first == line.npos ? first : first + 1);
-    if (second == line.npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1);
-    if (controllers == controller) return std::string(line.substr(second + 1));
-    for (const std::string_view each : split(controllers, ',')) {
-      if (!controller.empty() && each == controller) return std::string(line.substr(second + 1));
-    }
-  }
-  return {};
 }
 
 /// Whether `path` is `directory` or below it.
@@ -81,7 +66,7 @@ std::optional<std::uint64_t> memory_limit(const HostRoots& roots) {
   for (const Mount& mount : *mounts) {
     const bool is_v1 = mount.fs_type == "cgroup" && mount.has_option("memory");
     if (!is_v1 && mount.fs_type != "cgroup2") continue;
-    const std::optional<std::string> path = own_path(*cgroups, is_v1 ? "memory" : "");
+    const std::optional<std::string> path = cgroup_of(*cgroups, is_v1 ? "memory" : "");
     if (!path) continue;
     const auto limit = lowest_limit(mount, *path, is_v1 ? "memory.limit_in_bytes" : "memory.max");
     if (limit) return limit;

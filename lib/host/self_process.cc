@@ -56,26 +56,6 @@ BootClock::time_point start_time() {
       std::chrono::nanoseconds{start_ticks() * (1'000'000'000 / ticks_per_second)}};
 }
 
-/// One line of /proc/pid/cgroup: "4:perf_event:/a" of version 1, "0::/a" of version 2. A path may
-/// contain ':' itself.
-struct Membership {
-  std::string_view controllers;  ///< with commas between
-  std::string_view path;
-};
-
-std::optional<Membership> membership_of(std::string_view line) {
-  const std::size_t first = line.find(':');
-  if (first == line.npos) return {};
-  const std::size_t second = line.find(':', first + 1);
-  if (second == line.npos || second + 1 == line.size()) return {};
-  return Membership{line.substr(first + 1, second - first - 1), line.substr(second + 1)};
-}
-
-bool has_controller(const Membership& of, std::string_view name) {
-  const std::vector<std::string_view> all = split(of.controllers, ',');
-  return std::find(all.begin(), all.end(), name) != all.end();
-}
-
 }  // namespace
 
 /// The size of the directory, which is 0 on older kernels.
@@ -97,15 +77,23 @@ std::string path_of_open_file(int descriptor) {
   return std::string(kOpenFds) + "/" + std::to_string(descriptor);
 }
 
-std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
-  std::optional<std::string> of_version_2;
+/// Its lines are "4:perf_event:/a" in version 1 and "0::/a" in version 2; a path may contain ':'.
+std::optional<std::string> cgroup_of(std::string_view cgroups, std::string_view controller) {
   for (const std::string_view line : split(cgroups, '\n')) {
-    const std::optional<Membership> of = membership_of(line);
-    if (!of) continue;
-    if (has_controller(*of, "perf_event")) return std::string(of->path);
-    if (of->controllers.empty()) of_version_2 = std::string(of->path);
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first == line.npos ? first : first + 1);
+    if (second == line.npos || second + 1 == line.size()) continue;
+    const auto controllers = split(line.substr(first + 1, second - first - 1), ',');
+    if (std::find(controllers.begin(), controllers.end(), controller) == controllers.end())
+      continue;
+    return std::string(line.substr(second + 1));
   }
-  return of_version_2;
+  return {};
+}
+
+std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
+  std::optional<std::string> of_version_1 = cgroup_of(cgroups, "perf_event");
+  return of_version_1 ? of_version_1 : cgroup_of(cgroups, "");
 }
 
 std::optional<std::string> self_perf_cgroup() {

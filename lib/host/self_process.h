@@ -56,9 +56,12 @@ std::optional<std::uint64_t> list_open_fds();
 /// A path to what this process has open, whatever has become of the path that it was opened by.
 std::string path_of_open_file(int descriptor);
 
-/// The cgroup of a process, as a path below the root of its tree: that of version 1's perf_event
-/// controller if there is one, else that of version 2 (cgroups(7), "/proc/pid/cgroup"). In a
-/// container with a cgroup namespace, "/" is the container.
+/// The cgroup of a process in the tree of version 1 with `controller`, or with "" in that of
+/// version 2, as a path below its root (cgroups(7), "/proc/pid/cgroup"). In a container with a
+/// cgroup namespace, "/" is the container.
+std::optional<std::string> cgroup_of(std::string_view cgroups, std::string_view controller);
+
+/// The same with version 1's perf_event controller if there is one, else in version 2.
 std::optional<std::string> perf_cgroup_of(std::string_view cgroups);
 
 /// The cgroup of this process; nothing if /proc does not show it.
