@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <climits>
-#include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 
+#include "base/directory.h"
 #include "base/small_file.h"
 #include "base/text.h"
 #include "host/cpu_list.h"
 
 namespace pex::host {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// Nothing for -1, the kernel's value for unknown.
 std::optional<int> parse_id(std::string_view text) {
@@ -41,10 +39,8 @@ std::vector<int> cpus_in(const std::string& file) {
 /// The kernel shows it as a link: cpu16/node1.
 std::optional<int> numa_node_of(const std::string& cpu_folder) {
   constexpr std::string_view kNode = "node";
-  std::error_code code;
-  for (fs::directory_iterator entry{cpu_folder, code}, end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
+  const auto names = list_directory(cpu_folder, std::numeric_limits<std::size_t>::max());
+  for (const std::string& name : names ? *names : std::vector<std::string>{}) {
     if (!name.starts_with(kNode)) continue;
     if (const std::optional<int> node = parse_id(name.substr(kNode.size()))) return node;
   }
