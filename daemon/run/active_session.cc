@@ -55,20 +55,17 @@ MetricFamily times_of_zero(const collect::CountingPlan& plan) {
 }
 
 MetricFamily machine_info(const plan::MachineDescription& machine) {
-  MetricFamily family = collected(self_family("perf_machine_info"));
   const host::MachineInfo& host = machine.host;
-  add_sample(family,
-             {{"vendor", host.vendor},
-              {"family", host.family},
-              {"model", host.model},
-              {"stepping", host.stepping},
-              {"model_name", host.model_name},
-              {"microcode", host.microcode},
-              {"hypervisor", host.hypervisor},
-              {"pmu", machine.pmu},
-              {"kernel", host.kernel}},
-             1);
-  return family;
+  return collected(self_family("perf_machine_info"), 1,
+                   {{"vendor", host.vendor},
+                    {"family", host.family},
+                    {"model", host.model},
+                    {"stepping", host.stepping},
+                    {"model_name", host.model_name},
+                    {"microcode", host.microcode},
+                    {"hypervisor", host.hypervisor},
+                    {"pmu", machine.pmu},
+                    {"kernel", host.kernel}});
 }
 
 MetricFamily duty_cycles(const collect::CountingPlan& plan) {
@@ -85,13 +82,10 @@ MetricFamily duty_cycles(const collect::CountingPlan& plan) {
 }
 
 MetricFamily config_info(const config::Origin& origin, const std::string& file) {
-  MetricFamily family = collected(self_family("perf_event_exporter_config_info"));
-  add_sample(family,
-             {{"hash", origin.hash},
-              {"source", file.empty() ? "embedded" : file},
-              {"revision", origin.revision}},
-             1);
-  return family;
+  return collected(self_family("perf_event_exporter_config_info"), 1,
+                   {{"hash", origin.hash},
+                    {"source", file.empty() ? std::string_view("embedded") : file},
+                    {"revision", origin.revision}});
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ MetricFamily collected(const FamilyEntry& family) {
   return made;
 }
 
-MetricFamily collected(const FamilyEntry& family, double value) {
+MetricFamily collected(const FamilyEntry& family, double value, SampleLabels labels) {
   MetricFamily made = collected(family);
-  add_sample(made, {}, value);
+  add_sample(made, labels, value);
   return made;
 }
 

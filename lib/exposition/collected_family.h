@@ -17,10 +17,11 @@ namespace pex::exposition {
 /// is not published.
 prometheus::MetricFamily collected(const FamilyEntry& family);
 
-/// The same with one sample, which has no labels.
-prometheus::MetricFamily collected(const FamilyEntry& family, double value);
-
 using SampleLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+/// The same with one sample.
+prometheus::MetricFamily collected(const FamilyEntry& family, double value,
+                                   SampleLabels labels = {});
 
 void add_sample(prometheus::MetricFamily& family, SampleLabels labels, double value);
 

@@ -25,9 +25,8 @@ constexpr std::string_view kBuildInfo = self_family("perf_event_exporter_build_i
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
 
 MetricFamily build_info(const std::string& version, const std::string& revision) {
-  MetricFamily family = collected(self_family("perf_event_exporter_build_info"));
-  add_sample(family, {{"compiler", kCompiler}, {"revision", revision}, {"version", version}}, 1);
-  return family;
+  return collected(self_family("perf_event_exporter_build_info"), 1,
+                   {{"compiler", kCompiler}, {"revision", revision}, {"version", version}});
 }
 
 FamilyType type_of(const MetricFamily& family) {
