@@ -167,11 +167,11 @@ std::size_t ConnectionTable::unsent_bytes() const {
   return bytes;
 }
 
-std::optional<std::pair<access::Peer, std::size_t>> ConnectionTable::busiest() const {
+std::optional<Server::Share> ConnectionTable::busiest() const {
   const Shares shares = this->shares();
   const auto most = most_of(shares);
   if (most == shares.end()) return {};
-  return *most;
+  return Server::Share{most->first.text(), most->second};
 }
 
 ConnectionTable::Shares ConnectionTable::shares() const {

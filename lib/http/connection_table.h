@@ -64,8 +64,8 @@ class ConnectionTable {
 
   std::size_t count() { return count(served_) + count(refused_); }
 
-  /// The peer with the most connections that are served, and their number; nothing without any.
-  std::optional<std::pair<access::Peer, std::size_t>> busiest() const;
+  /// The peer with the most connections that are served; nothing without any.
+  std::optional<Server::Share> busiest() const;
 
   void close_all();
 

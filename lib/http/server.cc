@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "access/return_error.h"
+#include "http/address.h"
 #include "http/listener.h"
 #include "http/service.h"
 
@@ -170,11 +171,7 @@ class LoopServer final : public Server {
 
   std::size_t connections() const override { return service_->connections.count(); }
 
-  std::optional<Share> busiest_peer() const override {
-    const auto most = service_->connections.busiest();
-    if (!most) return {};
-    return Share{most->first.text(), most->second};
-  }
+  std::optional<Share> busiest_peer() const override { return service_->connections.busiest(); }
 
   ClientErrors errors() const override { return service_->errors; }
 
