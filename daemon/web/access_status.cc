@@ -75,7 +75,6 @@ void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProt
 
 void AccessStatus::adopt(const access::WebProtections& in_force,
                          std::vector<std::string> downgrades) {
-  is_loaded_ = true;
   load_->load.in_force_since = load_->load.last_tried = BootClock::now();
   load_->load.errors.clear();
   load_->protections = access::states_of(in_force);
@@ -83,7 +82,6 @@ void AccessStatus::adopt(const access::WebProtections& in_force,
 }
 
 void AccessStatus::reject(const AccessReload::Reload& reload, std::vector<std::string> downgrades) {
-  is_loaded_ = false;
   load_->load.last_tried = BootClock::now();
   load_->load.errors = std::move(downgrades);
   for (const Error& error : reload.errors) load_->load.errors.push_back(worded(error));
@@ -98,7 +96,7 @@ std::vector<MetricFamily> AccessStatus::Collect() const {
                static_cast<double>(changes));
   }
   return {collected(self_family("perf_event_exporter_web_config_last_reload_successful"),
-                    is_loaded_ ? 1 : 0),
+                    load_->load.errors.empty() ? 1 : 0),
           std::move(downgrades)};
 }
 

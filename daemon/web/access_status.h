@@ -41,7 +41,6 @@ class AccessStatus final : public prometheus::Collectable {
 
   Log& log_;
   std::optional<WebConfigurationLoad> load_;
-  bool is_loaded_ = false;  ///< the last load succeeded
   /// Changes that reduced a protection, by protection and outcome.
   std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> downgrades_;
 };
