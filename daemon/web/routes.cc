@@ -112,18 +112,15 @@ Result<PauseRequest> pause_request(std::string_view query) {
 }
 
 http::Route pause(const RouteHandlers& handlers) {
-  http::Route route{
-      "/-/pause", [pause = handlers.pause, apart = handlers.between_reloads](
-                      const http::Request& request, const http::Respond& respond) {
-        const Result<PauseRequest> asked = pause_request(request.query);
-        if (!asked) {
-          return respond(plain_text(400, "400 Bad Request: " + worded(asked.error()) + "\n"));
-        }
-        const bool is_taken = pause(*asked, [respond](const std::string& answer) {
-          respond(plain_text(200, answer + "\n"));
-        });
-        if (!is_taken) respond(too_soon("a pause", apart));
-      }};
+  http::Route route{"/-/pause", [pause = handlers.pause, apart = handlers.between_reloads](
+                                    const http::Request& request, const http::Respond& respond) {
+                      const Result<PauseRequest> asked = pause_request(request.query);
+                      if (!asked) return respond(http::bad_request(worded(asked.error())));
+                      const bool is_taken = pause(*asked, [respond](const std::string& answer) {
+                        respond(plain_text(200, answer + "\n"));
+                      });
+                      if (!is_taken) respond(too_soon("a pause", apart));
+                    }};
   route.is_post = true;
   return route;
 }

@@ -197,9 +197,7 @@ void WebServer::answer_scrape(const http::Request& request, http::Respond respon
   note_scrape(request);
   Result<exposition::Selection> selection{exposition::Selection{}};
   if (!request.query.empty()) selection = selection_of(request.query, source_.groups());
-  if (!selection) {
-    return respond(http::plain_text(400, "400 Bad Request: " + worded(selection.error()) + "\n"));
-  }
+  if (!selection) return respond(http::bad_request(worded(selection.error())));
   const exposition::Format format = kFormats[http::best_offer(request.accept, kOffers)];
   scrapes_.answer({format, *selection, openmetrics_.created}, request.takes_gzip,
                   std::move(respond));
