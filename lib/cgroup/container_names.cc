@@ -98,16 +98,6 @@ Error cannot_read(const std::string& path, int code) {
 
 }  // namespace
 
-std::optional<ContainerNames::Stamp> ContainerNames::stamp_of(const std::string& path, int& code) {
-  struct stat of {};
-  if (::stat(path.c_str(), &of) != 0) {
-    code = errno;
-    return {};
-  }
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  return Stamp{of.st_ino, of.st_mtim.tv_sec * kSecond + of.st_mtim.tv_nsec, of.st_size};
-}
-
 void ContainerNames::add(const std::string& id, ContainerName name, Names& names) const {
   for (std::string* each : {&name.container, &name.image}) {
     if (as_label_value(*each).size() > max_bytes_) each->clear();
@@ -146,8 +136,7 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
   for (const std::string& id : *ids) {
     if (!names_container(id)) continue;
     const std::string path = directory + "/" + id + kOfDocker;
-    int code = 0;
-    const std::optional<Stamp> stamp = stamp_of(path, code);
+    const Result<FileStamp, int> stamp = stamp_of(path);
     state.is_incomplete = state.is_incomplete || !stamp;
     if (!stamp) continue;
     const auto known = before.find(id);
@@ -165,15 +154,15 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
 
 /// Returns whether its names may be others.
 bool ContainerNames::read(const Source& source, bool is_minute, State& state) const {
-  int code = 0;
   struct stat at {};
   const bool is_there = ::stat(source.path.c_str(), &at) == 0;
   const std::string storage = source.path + kStorage;
   const bool is_directory = is_there && S_ISDIR(at.st_mode);
-  const bool is_storage = is_directory && stamp_of(storage, code).has_value();
+  const bool is_storage = is_directory && stamp_of(storage).has_value();
   const std::string& file = is_storage ? storage : source.path;
-  const std::optional<Stamp> stamp = stamp_of(file, code);
+  const Result<FileStamp, int> stamp = stamp_of(file);
   if (!stamp) {
+    const int code = stamp.error();
     const bool had_names = !state.names.empty();
     state = {};
     if (!source.is_optional || !is_absence(code)) state.error = cannot_read(source.path, code);
@@ -181,9 +170,9 @@ bool ContainerNames::read(const Source& source, bool is_minute, State& state) co
   }
   const bool is_docker = is_directory && !is_storage;
   const bool is_due = is_docker && (is_minute || (state.is_incomplete && state.looks_left > 0));
-  if (state.stamp == stamp && !is_due) return false;
-  if (state.stamp != stamp) state.looks_left = kLooksForNew;
-  state.stamp = stamp;
+  if (state.stamp == *stamp && !is_due) return false;
+  if (state.stamp != *stamp) state.looks_left = kLooksForNew;
+  state.stamp = *stamp;
   state.error.reset();
   if (is_docker) {
     read_docker(source.path, state);

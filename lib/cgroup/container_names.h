@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/file_stamp.h"
 
 namespace pex::cgroup {
 
@@ -63,19 +64,12 @@ class ContainerNames {
 
  private:
   using Names = std::map<std::string, ContainerName, std::less<>>;
-  /// Of a file or directory. One that has changed has another.
-  struct Stamp {
-    std::uint64_t inode = 0;
-    std::int64_t nanoseconds = 0;
-    std::int64_t size = 0;
-    bool operator==(const Stamp&) const = default;
-  };
   struct OfContainer {
-    Stamp stamp;
+    FileStamp stamp;
     ContainerName name;
   };
   struct State {
-    std::optional<Stamp> stamp;
+    std::optional<FileStamp> stamp;
     std::map<std::string, OfContainer> of_docker = {};  ///< by id
     Names names = {};
     std::optional<Error> error = {};
@@ -83,7 +77,6 @@ class ContainerNames {
     int looks_left = 0;          ///< for that
   };
 
-  static std::optional<Stamp> stamp_of(const std::string& path, int& code);
   bool read(const Source& source, bool is_minute, State& state) const;
   bool merge();
   void read_docker(const std::string& directory, State& state) const;

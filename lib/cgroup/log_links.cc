@@ -1,18 +1,11 @@
 #include "cgroup/log_links.h"
 
-#include <sys/inotify.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/directory.h"
 #include "base/lookup.h"
@@ -21,9 +14,15 @@
 namespace pex::cgroup {
 namespace {
 
-constexpr std::chrono::seconds kListSoon{1};
-/// The watch does not report that a parent of the directory is replaced or mounted over.
+constexpr std::chrono::seconds kTryAgain{1};
 constexpr std::chrono::minutes kListAnyway{1};
+
+/// A later change may be in the same tick of the kernel's clock, and leave the stamp as it is.
+bool is_recent(const FileStamp& stamp) {
+  constexpr std::chrono::milliseconds kMaxTick{20};
+  const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::nanoseconds{stamp.nanoseconds} < kMaxTick;
+}
 
 bool is_letter_or_digit(char c) { return ('a' <= c && c <= 'z') || is_digit(c); }
 
@@ -95,69 +94,20 @@ std::optional<LogLink> parse_log_link(std::string_view file_name) {
 LogLinks::LogLinks(std::string directory, std::size_t max_entries)
     : directory_(std::move(directory)), max_entries_(max_entries) {}
 
-/// Reports are applied first, as a listing overrides them. Those that arrive during the listing are
-/// applied by the next call, in order: whatever the listing has already seen of them, the result is
-/// the same.
 LogLinks::Update LogLinks::update(Clock::time_point now) {
-  bool changed = take_reports();
-  const auto due = [&] {
-    return !listed_ || now - *listed_ >= (list_soon_ ? Clock::duration{kListSoon} : kListAnyway);
-  };
-  if (due()) {
-    changed |= list();
-    listed_ = now;
-  }
-  return {changed, error_};
+  const Result<FileStamp, int> stamp = stamp_of(directory_);
+  const std::optional<FileStamp> known = stamp ? std::optional(*stamp) : std::nullopt;
+  if (!is_due(known, now)) return {false, error_};
+  listed_at_ = now;
+  stamp_ = known;
+  may_have_changed_ = known && is_recent(*known);
+  return {list(), error_};
 }
 
-/// Only what was queued at the beginning: a busy writer cannot keep us here.
-bool LogLinks::take_reports() {
-  int queued = 0;
-  if (!inotify_ || ::ioctl(inotify_.get(), FIONREAD, &queued) != 0) return false;
-  alignas(inotify_event) std::array<char, 16 * 1024> reports;
-  bool changed = false;
-  while (queued > 0) {
-    const ssize_t size = ::read(inotify_.get(), reports.data(), reports.size());
-    if (size <= 0) break;
-    changed |= take(std::span(reports.data(), static_cast<std::size_t>(size)));
-    queued -= static_cast<int>(size);
-  }
-  return changed;
-}
-
-/// Whole reports, each followed by a name of the length it states, which keeps them aligned.
-bool LogLinks::take(std::span<const char> reports) {
-  bool changed = false;
-  while (!reports.empty()) {
-    const auto& report = *reinterpret_cast<const inotify_event*>(reports.data());
-    changed |= take(report);
-    reports = reports.subspan(sizeof report + report.len);
-  }
-  return changed;
-}
-
-bool LogLinks::take(const inotify_event& report) {
-  constexpr std::uint32_t kReplaced = IN_IGNORED | IN_MOVE_SELF;  // removed, unmounted; renamed
-  if ((report.mask & IN_Q_OVERFLOW) != 0) list_soon_ = true;
-  if (report.wd != watch_) return false;  // of a previous directory
-  if ((report.mask & kReplaced) != 0) list_soon_ = true;
-  if (report.len == 0) return false;
-
-  const std::string name(report.name, ::strnlen(report.name, report.len));
-  std::optional<LogLink> link = parse_log_link(name);
-  if (!link) return false;
-  const bool appeared = (report.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-  return appeared ? add(*std::move(link), name) : links_.erase(*link) != 0;
-}
-
-bool LogLinks::add(LogLink link, const std::string& name) {
-  if (links_.contains(link)) return false;
-  if (links_.size() >= max_entries_) {
-    error_ = too_many();
-    return false;
-  }
-  add_pod(link, name, pods_);
-  return links_.insert(std::move(link)).second;
+bool LogLinks::is_due(const std::optional<FileStamp>& stamp, Clock::time_point now) const {
+  const bool is_unreadable = error_ && error_->code != 0;
+  if (is_unreadable) return now - listed_at_ >= kTryAgain;
+  return may_have_changed_ || stamp != stamp_ || now - listed_at_ >= kListAnyway;
 }
 
 void LogLinks::add_pod(const LogLink& link, const std::string& name, Pods& pods) const {
@@ -174,9 +124,7 @@ void LogLinks::add_pod(const LogLink& link, const std::string& name, Pods& pods)
 }
 
 bool LogLinks::list() {
-  watch();  // watch first: changes during the listing are then reported
   const auto names = list_directory(directory_, max_entries_ + 1);
-  list_soon_ = watch_ < 0 || !names;
   if (!names) {
     const Error& error = names.error();
     error_ = Error{error.code, error.attempted, remedy_for(error.code)};
@@ -197,16 +145,6 @@ bool LogLinks::list() {
   links_ = std::move(found);
   pods_ = std::move(pods);
   return changed;
-}
-
-/// Watching the same directory again returns the same watch; a recreated one gets another.
-void LogLinks::watch() {
-  constexpr std::uint32_t kReports = IN_CREATE | IN_DELETE | IN_MOVE | IN_MOVE_SELF | IN_ONLYDIR;
-  if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  if (!inotify_) return;
-  const int watch = ::inotify_add_watch(inotify_.get(), directory_.c_str(), kReports);
-  if (watch_ >= 0 && watch != watch_) ::inotify_rm_watch(inotify_.get(), watch_);
-  watch_ = watch;
 }
 
 Error LogLinks::too_many() const {

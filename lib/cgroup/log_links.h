@@ -7,14 +7,11 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-
-struct inotify_event;
+#include "cgroup/file_stamp.h"
 
 namespace pex::cgroup {
 
@@ -44,8 +41,7 @@ std::optional<LogLink> parse_log_link(std::string_view file_name);
 
 /// The containers named by a directory of such links: /var/log/containers on a node of Kubernetes.
 /// Names and targets of links are read, links are not followed and files not opened, so a plain
-/// file serves as well as a link, but for the uid of its pod. Holds one descriptor, and one more
-/// while it lists. Not thread-safe.
+/// file serves as well as a link, but for the uid of its pod. Not thread-safe.
 class LogLinks {
  public:
   using Clock = std::chrono::steady_clock;
@@ -62,16 +58,14 @@ class LogLinks {
     std::optional<Error> error = {};
   };
 
-  /// Brings it up to date. Applies what inotify(7) reported since the last call, and allocates
-  /// nothing if that is nothing. Lists the directory the first time, when it was replaced, when
-  /// reports were lost, and at least once a minute; where it cannot be watched (a limit of inotify
-  /// is reached), once a second.
+  /// Brings it up to date. Lists the directory if it has changed, as another one at its path has,
+  /// and at least once a minute.
   ///
   /// An error describes a state, and is returned until the state ends:
   /// - the directory cannot be read (ENOENT: it does not exist). Known containers stay known.
   ///   Retried once a second.
   /// - it has more entries than `max_entries`, of whatever form (code 0). That many containers are
-  ///   known, the first ones that the kernel lists. Counted again once a minute.
+  ///   known, the first ones that the kernel lists.
   Update update(Clock::time_point now);
 
   /// Null if there is no link for it. If several links name one container, the first in the order
@@ -82,7 +76,7 @@ class LogLinks {
   /// "/var/log/pods/<namespace>_<pod>_<uid>/<container>/0.log" (kubernetes/kubernetes,
   /// pkg/kubelet/kuberuntime/helpers.go, BuildPodLogsDirectory). For containers without a log: that
   /// of Kata with the virtual machine, and the one that holds a pod's network. `container` is
-  /// empty. A pod is known until the next listing after its links are gone.
+  /// empty.
   const PodContainer* find_pod(std::string_view uid) const;
 
  private:
@@ -96,24 +90,19 @@ class LogLinks {
   using Links = std::set<LogLink, ById>;
   using Pods = std::map<std::string, PodContainer, std::less<>>;  ///< by uid
 
-  bool take_reports();
-  bool take(std::span<const char> reports);
-  bool take(const inotify_event& report);
-  bool add(LogLink link, const std::string& name);
+  bool is_due(const std::optional<FileStamp>& stamp, Clock::time_point now) const;
   bool list();
-  void watch();
   void add_pod(const LogLink& link, const std::string& name, Pods& pods) const;
   Error too_many() const;
 
   std::string directory_;
   std::size_t max_entries_;
-  UniqueFd inotify_;
-  int watch_ = -1;  ///< negative: none, only listings
   Links links_;
   Pods pods_;
   std::optional<Error> error_;
-  std::optional<Clock::time_point> listed_;
-  bool list_soon_ = false;  ///< reports are incomplete: list in a second instead of in a minute
+  Clock::time_point listed_at_;
+  std::optional<FileStamp> stamp_;  ///< of the directory, just before it was listed
+  bool may_have_changed_ = true;    ///< since then, and still have the same one
 };
 
 }  // namespace pex::cgroup
