@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/lookup.h"
 #include "base/text.h"
 
@@ -138,8 +139,6 @@ constexpr LackedPmu kLackedPmus[] = {
     {"drm_*", Lack::kOfPerf},
 };
 
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool stays(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 }  // namespace
@@ -147,8 +146,8 @@ bool stays(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 std::string metric_word(std::string_view text) {
   std::string word;
   for (const char c : text) {
-    if (stays(lower_case(c))) {
-      word += lower_case(c);
+    if (stays(to_lower_ascii(c))) {
+      word += to_lower_ascii(c);
     } else if (!word.empty() && word.back() != '_') {
       word += '_';
     }

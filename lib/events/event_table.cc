@@ -15,9 +15,10 @@ constexpr std::uint32_t HW = PERF_TYPE_HARDWARE;
 constexpr std::uint32_t SW = PERF_TYPE_SOFTWARE;
 constexpr Unit N = Unit::kEvents;
 constexpr Unit NS = Unit::kSeconds;
-constexpr Filter UK = Filter::kHonoured;
-constexpr Filter NO = Filter::kIgnored;
-constexpr Filter KERNEL = Filter::kAlwaysKernel;
+constexpr auto ALL = ModifierSupport::kAll;
+constexpr auto UK = ModifierSupport::kUserKernel;
+constexpr auto NO = ModifierSupport::kIgnored;
+constexpr auto KERNEL = ModifierSupport::kAlwaysKernel;
 // NOLINTEND(readability-identifier-naming)
 
 /// The clocks of a whole CPU also run while it is idle.
@@ -25,17 +26,17 @@ constexpr std::string_view kElapsed = "Elapsed time, including the time that the
 
 // clang-format off
 constexpr std::array kGeneric = {
-    //       name                       alias                    type config                               metric                     unit filter  help
-    GenericEvent{"cycles",                  "cpu-cycles",              HW, PERF_COUNT_HW_CPU_CYCLES,              "cycles",                  N,  UK,     "Core clock cycles while not halted."},
-    GenericEvent{"instructions",            "",                        HW, PERF_COUNT_HW_INSTRUCTIONS,            "instructions",            N,  UK,     "Instructions retired."},
-    GenericEvent{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  UK,     "Accesses to a cache, usually of the last level."},
-    GenericEvent{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  UK,     "Accesses that missed a cache, usually of the last level."},
-    GenericEvent{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  UK,     "Branch instructions retired."},
-    GenericEvent{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were mispredicted."},
-    GenericEvent{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  UK,     "Bus cycles."},
-    GenericEvent{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
-    GenericEvent{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},
-    GenericEvent{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  UK,     "Cycles of a clock that does not follow frequency changes."},
+    //       name                       alias                    type config                               metric                     unit modifiers help
+    GenericEvent{"cycles",                  "cpu-cycles",              HW, PERF_COUNT_HW_CPU_CYCLES,              "cycles",                  N,  ALL,    "Core clock cycles while not halted."},
+    GenericEvent{"instructions",            "",                        HW, PERF_COUNT_HW_INSTRUCTIONS,            "instructions",            N,  ALL,    "Instructions retired."},
+    GenericEvent{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  ALL,    "Accesses to a cache, usually of the last level."},
+    GenericEvent{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  ALL,    "Accesses that missed a cache, usually of the last level."},
+    GenericEvent{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  ALL,    "Branch instructions retired."},
+    GenericEvent{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  ALL,    "Branches that were mispredicted."},
+    GenericEvent{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  ALL,    "Bus cycles."},
+    GenericEvent{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  ALL,    "Cycles in which no instruction could be fetched."},
+    GenericEvent{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  ALL,    "Cycles in which no instruction could be retired."},
+    GenericEvent{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  ALL,    "Cycles of a clock that does not follow frequency changes."},
     GenericEvent{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "CPU time used by the tasks, by the CPU's high-resolution clock.", kElapsed},
     GenericEvent{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time used by the tasks.", kElapsed},
     GenericEvent{"page-faults",             "faults",                  SW, PERF_COUNT_SW_PAGE_FAULTS,             "page_faults",             N,  UK,     "Page faults, minor and major."},

@@ -6,17 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "events/event_spec.h"
+#include "events/event_modifiers.h"
 #include "perf/counter_group.h"
 
 namespace pex::events {
-
-/// How the kernel treats ':u' and ':k' (perf_event_attr.exclude_*).
-enum class Filter {
-  kHonoured,     ///< counts only in the chosen mode
-  kIgnored,      ///< would count everything, under a misleading name
-  kAlwaysKernel  ///< happens in the kernel only: ':u' would always be 0
-};
 
 /// One event of the kernel's generic table (include/uapi/linux/perf_event.h).
 struct GenericEvent {
@@ -26,7 +19,7 @@ struct GenericEvent {
   std::uint64_t config;
   std::string_view metric;  ///< name of the metric, without scope, unit and _total
   Unit unit;                ///< kSeconds: a clock, which the kernel counts in nanoseconds
-  Filter filter;
+  ModifierSupport modifiers;
   std::string_view help;  ///< one sentence with its full stop
   /// Of scope cpu, if the event means something else there; else empty.
   std::string_view cpu_help = {};

@@ -86,25 +86,13 @@ void canonicalize(EventKind& event) {
   if (const GenericEvent* generic = find_generic_event(name)) name = generic->name;
 }
 
-ModifierSupport support_of(Filter filter) {
-  switch (filter) {
-    case Filter::kHonoured:
-      return ModifierSupport::kUserKernel;
-    case Filter::kIgnored:
-      return ModifierSupport::kIgnored;
-    case Filter::kAlwaysKernel:
-      return ModifierSupport::kAlwaysKernel;
-  }
-  return ModifierSupport::kIgnored;
-}
-
 std::vector<Resolution> resolve_software(const GenericEvent& event) {
   perf::EventAttributes attributes;
   attributes.type = event.type;
   attributes.config = event.config;
   std::vector<Resolution> resolved =
       counted_by_kernel(std::string(event.metric), std::string(event.help), attributes);
-  resolved.front().modifiers = support_of(event.filter);
+  resolved.front().modifiers = event.modifiers;
   EventIdentity& identity = resolved.front().spec.identity;
   identity.unit = event.unit;
   identity.cpu_help = event.cpu_help;

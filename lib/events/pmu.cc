@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/directory.h"
+#include "base/lookup.h"
 #include "base/small_file.h"
 #include "base/text.h"
 #include "host/cpu_list.h"
@@ -258,9 +259,7 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
 }
 
 const Pmu* PmuCatalogue::find(std::string_view name) const {
-  const auto found =
-      std::find_if(pmus_.begin(), pmus_.end(), [name](const Pmu& pmu) { return pmu.name == name; });
-  return found == pmus_.end() ? nullptr : &*found;
+  return lookup(pmus_, &Pmu::name, name);
 }
 
 std::vector<const Pmu*> PmuCatalogue::matching(std::string_view pattern) const {
@@ -286,9 +285,7 @@ bool PmuCatalogue::always_counts(std::uint32_t type) const {
 
 const Pmu* PmuCatalogue::counting(std::uint32_t type) const {
   if (always_counts(type)) return nullptr;
-  const auto known =
-      std::find_if(pmus_.begin(), pmus_.end(), [&](const Pmu& pmu) { return pmu.type == type; });
-  if (known != pmus_.end()) return &*known;
+  if (const Pmu* const known = lookup(pmus_, &Pmu::type, type)) return known;
   const std::vector<const Pmu*> core = core_pmus();
   return core.empty() ? nullptr : core.front();
 }
