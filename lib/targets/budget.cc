@@ -43,26 +43,18 @@ std::size_t most_series_of(RowKind kind, const PublishedEvent& column, const Sco
   return series_of_column(kind, evidence, is_estimated(column, scope)) + other_parts;
 }
 
-/// Series of all groups and columns of a scope with a row for each CPU.
-std::size_t series_by_cpu(RowKind kind, const ScopePlan& scope, const Evidence& evidence,
-                          const MachineCpus& cpus) {
+/// Series of all groups and columns of a scope with a row for each of `cpus`; null: with one row.
+std::size_t series_of_scope(RowKind kind, const ScopePlan& scope, const Evidence& evidence,
+                            const MachineCpus* cpus) {
   std::size_t series = 0;
   for (const GroupPlan& group : scope.groups) {
-    series += series_of_group(kind, group, evidence, group.shares_pmu) * rows_of(group.pmu, cpus);
+    const std::size_t rows = cpus != nullptr ? rows_of(group.pmu, *cpus) : 1;
+    series += series_of_group(kind, group, evidence, group.shares_pmu) * rows;
   }
   for (const PublishedEvent& column : scope.columns) {
-    series += most_series_of(kind, column, scope, evidence) * rows_of(column, scope, cpus);
+    const std::size_t rows = cpus != nullptr ? rows_of(column, scope, *cpus) : 1;
+    series += most_series_of(kind, column, scope, evidence) * rows;
   }
-  return series;
-}
-
-/// The same with one row.
-std::size_t series_once(RowKind kind, const ScopePlan& scope, const Evidence& evidence) {
-  std::size_t series = 0;
-  for (const GroupPlan& group : scope.groups)
-    series += series_of_group(kind, group, evidence, group.shares_pmu);
-  for (const PublishedEvent& column : scope.columns)
-    series += most_series_of(kind, column, scope, evidence);
   return series;
 }
 
@@ -70,9 +62,8 @@ std::size_t series_once(RowKind kind, const ScopePlan& scope, const Evidence& ev
 std::size_t series_of_cgroup(const CountingPlan& plan, const MachineCpus& cpus) {
   constexpr std::size_t kDescription = 1;
   if (!plan.publishes_cgroups) return 0;
-  return kDescription + (plan.cgroup_per_cpu
-                             ? series_by_cpu(RowKind::kCgroup, plan.cgroup, plan.evidence, cpus)
-                             : series_once(RowKind::kCgroup, plan.cgroup, plan.evidence));
+  return kDescription + series_of_scope(RowKind::kCgroup, plan.cgroup, plan.evidence,
+                                        plan.cgroup_per_cpu ? &cpus : nullptr);
 }
 
 /// Of one sum, with its number of cgroups. Where a group lacks CPUs, both the values and the
@@ -146,7 +137,7 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCos
   Need need;
   need.cpu_events = cost.cpus;
   need.sum_series = series_of_sums(plan);
-  need.fixed_series = series_by_cpu(RowKind::kCpu, plan.cpu, plan.evidence, cpus) +
+  need.fixed_series = series_of_scope(RowKind::kCpu, plan.cpu, plan.evidence, &cpus) +
                       weights_of(plan.cpu) + weights_of(plan.cgroup) + need.sum_series;
   if (plan.cgroup.empty()) return need;
   need.counts_cgroups = true;
