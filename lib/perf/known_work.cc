@@ -97,12 +97,6 @@ bool touch(std::size_t pages) {
   return true;
 }
 
-nanoseconds thread_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
-}
-
 bool read_usage(rusage& thread) { return ::getrusage(RUSAGE_THREAD, &thread) == 0; }
 
 std::uint64_t switches_of(const rusage& thread) {
@@ -110,6 +104,12 @@ std::uint64_t switches_of(const rusage& thread) {
 }
 
 }  // namespace
+
+nanoseconds thread_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
+}
 
 std::optional<WorkDone> do_known_work(const KnownWork& work) {
   if (!host::bind_thread_to(work.cpu)) return {};

@@ -38,6 +38,9 @@ struct WorkDone {
   std::chrono::nanoseconds thread_time{};  ///< the same since the thread began
 };
 
+/// CPU time of the calling thread since it began.
+std::chrono::nanoseconds thread_time();
+
 /// Nothing if the thread may not run on the CPU, if there is no memory or no second thread, or if a
 /// seccomp profile forbids getrusage(2).
 std::optional<WorkDone> do_known_work(const KnownWork& work);

@@ -1,7 +1,5 @@
 #include "plan/clock_trial.h"
 
-#include <time.h>
-
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -9,6 +7,7 @@
 
 #include "events/event_table.h"
 #include "perf/counter_group.h"
+#include "perf/known_work.h"
 
 namespace pex::plan {
 namespace {
@@ -16,12 +15,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kWork = std::chrono::milliseconds{1};
-
-nanoseconds cpu_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
-}
 
 }  // namespace
 
@@ -31,8 +24,8 @@ bool counts_cpu_clock(perf::PerfKernel& kernel) {
   const perf::Place own_thread{.cpu = -1, .cgroup_path = {}, .pid = 0};
   const auto group = perf::CounterGroup::open(kernel, clocks, own_thread, {});
   if (!group) return true;
-  const nanoseconds begin = cpu_time();
-  while (cpu_time() - begin < kWork) {
+  const nanoseconds begin = perf::thread_time();
+  while (perf::thread_time() - begin < kWork) {
   }
   std::this_thread::sleep_for(kWork);
   perf::GroupReading reading;

@@ -1,13 +1,12 @@
 #include "targets/targets.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "base/boot_clock.h"
 #include "base/text.h"
+#include "perf/known_work.h"
 
 namespace pex::collect {
 namespace {
@@ -58,12 +57,6 @@ Error id_is_taken(const std::string& path) {
                    "': another cgroup has the same id, and this path is named by a user or a "
                    "container",
                "find out who created it; cgroups.exclude leaves it out"};
-}
-
-std::chrono::nanoseconds own_cpu_time() {
-  timespec now{};
-  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
 std::uint64_t new_layout() {
@@ -521,11 +514,11 @@ std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
                        target.series >= first_new_series_});
   }
   first_new_series_ = next_series_;
-  const std::chrono::nanoseconds begun = own_cpu_time();
+  const std::chrono::nanoseconds begun = perf::thread_time();
   uncounted_ = cgroups_.uncounted->update(counted, now);
   // With hundreds of CPUs a reading takes longer, as the kernel adds up what these have.
   constexpr int kPartOfACpu = 500;
-  not_uncounted_before_ = now + kPartOfACpu * (own_cpu_time() - begun);
+  not_uncounted_before_ = now + kPartOfACpu * (perf::thread_time() - begun);
   return uncounted_;
 }
 
