@@ -9,11 +9,21 @@
 #include "perf/group_trial.h"
 #include "plan/event_availability.h"
 #include "plan/event_selector.h"
-#include "plan/group_identity.h"
 #include "plan/machine.h"
 #include "plan/planned_group.h"
 
 namespace pex::plan {
+
+/// The kernel groups at each target: which counters, of which PMU, and how they share it. Groups of
+/// two plans with the same identity, scope and targets are counted by the same counters, regardless
+/// of their names and of other groups.
+struct GroupIdentity {
+  std::string pmu;  ///< only on the CPUs of this PMU; empty: on all
+  perf::GroupMode mode;
+  std::vector<perf::CounterSpec> events;  ///< in the order in which they are opened
+
+  bool operator==(const GroupIdentity&) const = default;
+};
 
 /// How events fit on the PMU together, according to the trials.
 struct GroupFit {

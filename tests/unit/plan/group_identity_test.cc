@@ -1,13 +1,16 @@
-#include "plan/group_identity.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "plan/group_fitter.h"
 #include "support/planning.h"
 
 namespace pex::plan {
 namespace {
+
+GroupIdentity identity_of(const collect::GroupPlan& group) {
+  return {group.pmu, group.mode, group.events};
+}
 
 /// Of the only published group of scope cpu.
 GroupIdentity identity(const std::string& machine, const std::string& groups,
