@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/increase.h"
 #include "count/totals.h"
 
 namespace pex::collect {
@@ -10,17 +11,12 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
-std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
-  const std::uint64_t increment = to - from;
-  if (increment >> 63 == 0) return increment;
-  any_fell = true;
-  return 0;
-}
-
-nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
-  const auto words = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
-  return nanoseconds{static_cast<std::int64_t>(increment(words(from), words(to), any_fell))};
+/// 0 of one that fell.
+template <typename Total>
+Total increment(Total from, Total to, bool& any_fell) {
+  const std::optional<Total> more = increase(from, to);
+  any_fell = any_fell || !more;
+  return more.value_or(Total{});
 }
 
 }  // namespace
