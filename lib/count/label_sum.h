@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "base/boot_clock.h"
@@ -16,50 +15,6 @@
 #include "targets/counting_plan.h"
 
 namespace pex::collect {
-
-/// What one group has counted: in a sum of cgroups, or in a part of it.
-struct GroupSum {
-  GroupTimes times;
-  std::vector<EventTotal> totals;
-
-  void add(const GroupSum& more) {
-    times.add(more.times);
-    totals.resize(std::max(totals.size(), more.totals.size()));
-    for (std::size_t event = 0; event < more.totals.size(); ++event) {
-      totals[event].add(more.totals[event]);
-    }
-  }
-  /// None of its numbers is less than in `part`. Infinite variances leave nothing.
-  void subtract(const GroupSum& part) {
-    each_number(part, [](auto& number, const auto& of_part) {
-      number = number == of_part ? std::decay_t<decltype(number)>{} : number - of_part;
-    });
-  }
-  /// What it and `other` both may have: of each number the smaller one.
-  GroupSum common_with(const GroupSum& other) const {
-    GroupSum common = *this;
-    common.totals.resize(std::min(totals.size(), other.totals.size()));
-    common.each_number(
-        other, [](auto& number, const auto& of_other) { number = std::min(number, of_other); });
-    return common;
-  }
-
- private:
-  template <typename Step>
-  void each_number(const GroupSum& other, Step step) {
-    step(times.enabled, other.times.enabled);
-    step(times.running, other.times.running);
-    step(times.imputed, other.times.imputed);
-    step(times.unmeasured, other.times.unmeasured);
-    step(times.reference, other.times.reference);
-    step(times.reference_sampled, other.times.reference_sampled);
-    for (std::size_t event = 0; event < std::min(totals.size(), other.totals.size()); ++event) {
-      step(totals[event].value, other.totals[event].value);
-      step(totals[event].observed, other.totals[event].observed);
-      step(totals[event].variance, other.totals[event].variance);
-    }
-  }
-};
 
 /// A sum over the cgroups that have the same values of its labels.
 struct LabelSum {

@@ -61,14 +61,6 @@ std::string share_of(std::string_view path, const std::vector<std::string>& valu
   return std::string(path == "/" ? "" : path) + "/" + own;
 }
 
-void add_row(const GroupTable& table, std::size_t row, GroupSum& sum) {
-  sum.times.add(table.rows[row].times);
-  sum.totals.resize(table.events);
-  for (std::size_t event = 0; event < table.events; ++event) {
-    sum.totals[event].add(table.total(row, event));
-  }
-}
-
 /// Whether it is counted on all CPUs on which it should be.
 bool is_whole(const GroupRow& row) { return row.counted_on > 0 && !lacks_coverage(row); }
 
@@ -316,7 +308,7 @@ void LabelSums::join(std::size_t slot, std::size_t number,
         return members_[outer].places[number].has_joined && targets_->cgroups[outer].is_counted() &&
                is_whole(table.rows[outer * rows + row]);
       };
-      if (!is_contained(target, slot, number, counts)) add_row(table, slot * rows + row, own);
+      if (!is_contained(target, slot, number, counts)) own.add(table.sum(slot * rows + row));
     }
     if (added != inside.end()) own.subtract(own.common_with(added->second[group]));
     place.sum->groups[group].sum.add(own);
@@ -563,13 +555,8 @@ void LabelSums::write(Snapshot& snapshot) const {
       table.rows.push_back({values, sum.since, sum.cgroups, sum.is_new, sum.of_series});
       for (std::size_t group = 0; group < table.groups.size(); ++group) {
         const auto& [counted, state] = sum.groups[group];
-        GroupRow& of = table.groups[group].rows[row];
-        of = state;
-        if (sum.is_new) continue;
-        of.times = counted.times;
-        for (std::size_t event = 0; event < counted.totals.size(); ++event) {
-          table.groups[group].total(row, event) = counted.totals[event];
-        }
+        table.groups[group].rows[row] = state;
+        if (!sum.is_new) table.groups[group].add(row, counted.times, counted.totals);
       }
     }
   }

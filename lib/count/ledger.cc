@@ -211,11 +211,7 @@ class Ledger::Sink {
   }
   void add(std::size_t slot, const GroupTimes& times, std::span<const EventTotal> totals) {
     if (has_ended(slot)) return;
-    const std::size_t row = note(slot);
-    of_.table.rows[row].times.add(times);
-    for (std::size_t event = 0; event < totals.size(); ++event) {
-      of_.table.total(row, event).add(totals[event]);
-    }
+    of_.table.add(note(slot), times, totals);
   }
   /// The kernel's account of a cgroup is of all CPUs together.
   void add_lost(std::size_t slot, std::chrono::nanoseconds time) {
@@ -264,15 +260,15 @@ void Ledger::add_own(const PollCycle& cycle) {
     explicit Sum(OfCpu& of) : of_(of) {}
     void add_exact(std::size_t, std::chrono::nanoseconds enabled,
                    std::span<const std::uint64_t> counts) {
-      of_.times.add({.enabled = enabled, .running = enabled});
-      for (std::size_t i = 0; i < counts.size(); ++i) of_.totals[i].add({counts[i], counts[i], 0});
+      std::vector<EventTotal>& totals = of_.sum.totals;
+      of_.sum.times.add({.enabled = enabled, .running = enabled});
+      for (std::size_t i = 0; i < counts.size(); ++i) totals[i].add({counts[i], counts[i], 0});
     }
     void add(std::size_t, const GroupTimes& times, std::span<const EventTotal> totals) {
-      of_.times.add(times);
-      for (std::size_t i = 0; i < totals.size(); ++i) of_.totals[i].add(totals[i]);
+      of_.sum.add(times, totals);
     }
     void add_lost(std::size_t, std::chrono::nanoseconds time) {
-      of_.times.add({.enabled = time, .unmeasured = time});
+      of_.sum.times.add({.enabled = time, .unmeasured = time});
     }
     void change_state(std::size_t, const GroupState&, const GroupState& now) { of_.state = now; }
 
@@ -285,7 +281,7 @@ void Ledger::add_own(const PollCycle& cycle) {
   for (const TargetGroups& group : cycle.groups_of_cpu()) {
     if (!find_group(plan_->cpu, group.plan().id)) continue;
     OfCpu& of = cpu.groups.try_emplace(group.plan().id).first->second;
-    of.totals.resize(group.plan().estimated());
+    of.sum.totals.resize(group.plan().estimated());
     of.is_estimated =
         of.is_estimated || group.plan().shares_pmu || group.increments().is_estimated();
     of.polls_wanted = group.polls_wanted(0);
@@ -330,11 +326,7 @@ void Ledger::add_passed_over(std::size_t slot, std::chrono::nanoseconds time) {
 }
 
 void Ledger::add_missing(std::size_t slot, std::size_t group, const GroupSum& more) {
-  GroupTable& table = cgroups_[group].table;
-  table.rows[slot].times.add(more.times);
-  for (std::size_t event = 0; event < more.totals.size(); ++event) {
-    table.total(slot, event).add(more.totals[event]);
-  }
+  cgroups_[group].table.add(slot, more.times, more.totals);
   sums_.add_missing(slot, group, more);
 }
 
@@ -417,10 +409,7 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
       const auto of = on.groups.find(group.id);
       if (!is_known && counts_on(group, cpu)) state.add(kUnopened, 0, 0);
       if (of == on.groups.end()) continue;
-      table.rows[row].times.add(of->second.times);
-      for (std::size_t event = 0; event < table.events; ++event) {
-        table.total(row, event).add(of->second.totals[event]);
-      }
+      table.add(row, of->second.sum.times, of->second.sum.totals);
       table.is_estimated = table.is_estimated || of->second.is_estimated;
       if (is_known) state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
     }

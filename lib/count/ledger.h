@@ -87,8 +87,7 @@ class Ledger {
  private:
   /// One group of scope cpu on one CPU.
   struct OfCpu {
-    GroupTimes times;
-    std::vector<EventTotal> totals;
+    GroupSum sum;
     GroupState state;
     unsigned polls_wanted = 0;
     unsigned polls_counted = 0;

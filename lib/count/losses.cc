@@ -30,9 +30,9 @@ std::optional<std::size_t> find_whole_group(const ScopePlan& plan, const Machine
 /// Of one poll.
 class Losses::Settling {
  public:
-  Settling(Losses& losses, const ScopePlan& plan, std::span<GroupTable* const> tables,
-           std::optional<std::size_t> whole, const Add& add)
-      : losses_(losses), plan_(plan), tables_(tables), whole_(whole), add_(add) {}
+  Settling(Losses& losses, std::span<GroupTable* const> tables, std::optional<std::size_t> whole,
+           const Add& add)
+      : losses_(losses), tables_(tables), whole_(whole), add_(add) {}
 
   void settle(std::size_t slot, const cgroup::Cgroup* cgroup, const CpuTime& cpu_time) {
     const std::span<nanoseconds> lost = lost_at(slot);
@@ -42,7 +42,8 @@ class Losses::Settling {
     const bool may_know = whole_ && cgroup != nullptr && cgroup->path != "/";
     if (!may_know) return give_up(slot);
     const bool is_same = account != nullptr && account->cgroup == cgroup->id;
-    if (is_same && most.count() == 0 && counted_at(slot) == account->groups[*whole_].counted) {
+    const nanoseconds more = is_same ? counted_since(slot, *account) : nanoseconds{0};
+    if (is_same && most.count() == 0 && more.count() == 0) {
       return;  // it did nothing, and its account stands still
     }
     const bool may_read = reads_++ < kMaxReads;
@@ -52,7 +53,7 @@ class Losses::Settling {
       give_up(slot);
       begin(slot, cgroup->id);
     } else {
-      go_on(slot, *account, {*used - account->used, growth(slot, *account), most}, lost);
+      go_on(slot, *account, {*used - account->used, std::max(more, nanoseconds{0}), most}, lost);
     }
     losses_.accounts_.at(slot).used = *used;
     std::fill(lost.begin(), lost.end(), nanoseconds{0});
@@ -62,11 +63,9 @@ class Losses::Settling {
   std::span<nanoseconds> lost_at(std::size_t slot) {
     return std::span(losses_.lost_).subspan(slot * losses_.groups_, losses_.groups_);
   }
-  nanoseconds counted_at(std::size_t slot) const {
-    return counted(tables_[*whole_]->rows[slot].times);
-  }
-  nanoseconds growth(std::size_t slot, const Account& account) const {
-    return std::max(counted_at(slot) - account.groups[*whole_].counted, nanoseconds{0});
+  nanoseconds counted_since(std::size_t slot, const Account& account) const {
+    return counted(tables_[*whole_]->rows[slot].times) -
+           counted(account.groups[*whole_].before.times);
   }
 
   /// All of it is unmeasured.
@@ -84,23 +83,10 @@ class Losses::Settling {
 
   void begin(std::size_t slot, std::uint64_t cgroup) {
     Account account{.cgroup = cgroup, .used = {}, .missing = {}, .groups = {}};
-    for (const GroupPlan& group : plan_.groups) {
-      account.groups.push_back({.counted = {},
-                                .values = std::vector<std::uint64_t>(group.estimated()),
-                                .has_counted = false,
-                                .estimator = estimate::GroupEstimator{group.estimated()}});
-    }
-    for (std::size_t group = 0; group < account.groups.size(); ++group) {
-      note(slot, group, account.groups[group]);
+    for (const GroupTable* const table : tables_) {
+      account.groups.push_back({table->sum(slot), estimate::GroupEstimator{table->events}});
     }
     losses_.accounts_.emplace(slot, std::move(account));
-  }
-
-  void note(std::size_t slot, std::size_t group, OfGroup& of) const {
-    of.counted = counted(tables_[group]->rows[slot].times);
-    for (std::size_t event = 0; event < of.values.size(); ++event) {
-      of.values[event] = tables_[group]->total(slot, event).value;
-    }
   }
 
   void go_on(std::size_t slot, Account& account, const estimate::MissingTime::Interval& interval,
@@ -109,31 +95,30 @@ class Losses::Settling {
     for (std::size_t group = 0; group < lost.size(); ++group) {
       OfGroup& of = account.groups[group];
       const nanoseconds time = std::min(found.time, lost[group]);
-      const nanoseconds more =
-          std::max(counted(tables_[group]->rows[slot].times) - of.counted, nanoseconds{0});
-      of.has_counted = of.has_counted || more.count() > 0;
+      GroupSum more = tables_[group]->sum(slot);
+      more.subtract(of.before);
+      of.has_counted = of.has_counted || counted(more.times).count() > 0;
       // Counted on some of the CPUs only, it may have run on the others.
       const bool is_known = found.is_estimate && lost[group] == interval.lost && of.has_counted;
       if (!is_known) add_unmeasured(slot, group, time);
       add_unmeasured(slot, group, std::min(found.unsure, lost[group] - time));
       fill(slot, group, of, more, is_known ? time : nanoseconds{0}, found.variance);
-      note(slot, group, of);
+      of.before = tables_[group]->sum(slot);
     }
   }
 
-  /// The group counted for the time `more`, and its cgroup ran for the time `missing` besides.
-  void fill(std::size_t slot, std::size_t group, OfGroup& of, nanoseconds more, nanoseconds missing,
-            double variance) {
-    const std::size_t events = of.values.size();
-    std::vector<std::uint64_t> counts(events);
-    for (std::size_t event = 0; event < events; ++event) {
-      counts[event] = tables_[group]->total(slot, event).value - of.values[event];
-    }
+  /// The group counted `more`, and its cgroup ran for the time `missing` besides.
+  void fill(std::size_t slot, std::size_t group, OfGroup& of, const GroupSum& more,
+            nanoseconds missing, double variance) {
+    const nanoseconds running = std::max(counted(more.times), nanoseconds{0});
+    const std::size_t events = more.totals.size();
+    std::vector<std::uint64_t> counts;
+    for (const EventTotal& total : more.totals) counts.push_back(total.value);
     increments_.resize(events);
     models_.resize(events);
     updates_.assign(events, {});
     const estimate::GroupIncrement increment =
-        of.estimator.advance({.enabled = more + missing, .running = more, .counts = counts},
+        of.estimator.advance({.enabled = running + missing, .running = running, .counts = counts},
                              models_, increments_, updates_);
     if (missing.count() == 0) return;
     GroupSum filled;
@@ -150,7 +135,6 @@ class Losses::Settling {
   }
 
   Losses& losses_;
-  const ScopePlan& plan_;
   std::span<GroupTable* const> tables_;
   std::optional<std::size_t> whole_;
   const Add& add_;
@@ -189,8 +173,8 @@ void Losses::settle(const ScopePlan& plan, const TargetSet& targets,
   if (polls_without_ >= kPollsFollowed) accounts_.clear();
   for (const auto& [slot, account] : accounts_) lossy_.add(slot);
   if (lossy_.size() == 0) return;
-  Settling settling{*this, plan, tables,
-                    is_whole ? find_whole_group(plan, *targets.cpus) : std::nullopt, add};
+  Settling settling{*this, tables, is_whole ? find_whole_group(plan, *targets.cpus) : std::nullopt,
+                    add};
   lossy_.for_each([&](std::size_t slot) {
     const CgroupTarget& target = targets.cgroups[slot];
     settling.settle(slot, target.is_counted() ? target.cgroup.get() : nullptr, cpu_time);

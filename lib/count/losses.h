@@ -4,15 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "cgroup/use/idle_cgroups.h"
-#include "count/label_sum.h"
 #include "count/row_set.h"
+#include "count/snapshot.h"
 #include "estimate/group_estimator.h"
 #include "estimate/missing_time.h"
 #include "targets/counting_plan.h"
@@ -53,12 +51,10 @@ class Losses {
               bool is_whole, const CpuTime& cpu_time, const Add& add);
 
  private:
-  /// Up to the last settle().
   struct OfGroup {
-    std::chrono::nanoseconds counted{};  ///< or estimated
-    std::vector<std::uint64_t> values;
-    bool has_counted = false;  ///< so that the estimator has a history
+    GroupSum before;  ///< up to the last settle()
     estimate::GroupEstimator estimator;
+    bool has_counted = false;  ///< so that the estimator has a history
   };
   struct Account {
     std::uint64_t cgroup = 0;  ///< Cgroup::id

@@ -51,6 +51,17 @@ struct GroupTable {
   const EventTotal& total(std::size_t row, std::size_t event) const {
     return totals[event * rows.size() + row];
   }
+  void add(std::size_t row, const GroupTimes& times, std::span<const EventTotal> of_events) {
+    rows[row].times.add(times);
+    for (std::size_t event = 0; event < of_events.size(); ++event) {
+      total(row, event).add(of_events[event]);
+    }
+  }
+  GroupSum sum(std::size_t row) const {
+    GroupSum sum{rows[row].times, {}};
+    for (std::size_t event = 0; event < events; ++event) sum.totals.push_back(total(row, event));
+    return sum;
+  }
 };
 
 /// One row of scope cpu. Only the numbers of its Aggregation in `place` are valid.

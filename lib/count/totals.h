@@ -1,8 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "estimate/group_estimator.h"
 
@@ -55,6 +60,51 @@ inline void GroupTimes::add(const GroupTimes& more) {
   reference += more.reference;
   reference_sampled += more.reference_sampled;
 }
+
+/// What one group has counted somewhere, or a part of it.
+struct GroupSum {
+  GroupTimes times;
+  std::vector<EventTotal> totals;
+
+  void add(const GroupSum& more) { add(more.times, more.totals); }
+  void add(const GroupTimes& more, std::span<const EventTotal> of_events) {
+    times.add(more);
+    totals.resize(std::max(totals.size(), of_events.size()));
+    for (std::size_t event = 0; event < of_events.size(); ++event) {
+      totals[event].add(of_events[event]);
+    }
+  }
+  /// None of its numbers is less than in `part`. Infinite variances leave nothing.
+  void subtract(const GroupSum& part) {
+    each_number(part, [](auto& number, const auto& of_part) {
+      number = number == of_part ? std::decay_t<decltype(number)>{} : number - of_part;
+    });
+  }
+  /// What it and `other` both may have: of each number the smaller one.
+  GroupSum common_with(const GroupSum& other) const {
+    GroupSum common = *this;
+    common.totals.resize(std::min(totals.size(), other.totals.size()));
+    common.each_number(
+        other, [](auto& number, const auto& of_other) { number = std::min(number, of_other); });
+    return common;
+  }
+
+ private:
+  template <typename Step>
+  void each_number(const GroupSum& other, Step step) {
+    step(times.enabled, other.times.enabled);
+    step(times.running, other.times.running);
+    step(times.imputed, other.times.imputed);
+    step(times.unmeasured, other.times.unmeasured);
+    step(times.reference, other.times.reference);
+    step(times.reference_sampled, other.times.reference_sampled);
+    for (std::size_t event = 0; event < std::min(totals.size(), other.totals.size()); ++event) {
+      step(totals[event].value, other.totals[event].value);
+      step(totals[event].observed, other.totals[event].observed);
+      step(totals[event].variance, other.totals[event].variance);
+    }
+  }
+};
 
 /// Those of one interval.
 inline EventTotal total_of(const estimate::EventIncrement& event) {
