@@ -41,23 +41,25 @@ std::size_t PollCycle::change(std::shared_ptr<const CountingPlan> plan) {
   return closed;
 }
 
+template <typename Step>
+void PollCycle::each_group(Step step) {
+  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) step(group);
+  }
+}
+
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                                   const EventModels& models) {
-  if (!is_reconciled_) {
-    for (TargetGroups& group : cpu_scope_.groups) group.begin_poll();
-    for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
-  }
+  if (!is_reconciled_) each_group([](TargetGroups& group) { group.begin_poll(); });
   Outcome outcome = begin(targets, models);
   const std::chrono::nanoseconds begun = source_->now();
-  pause_groups(begun, outcome.report);
+  set_paused(true, begun, outcome.report);
   find_due();
   collect(cpu_scope_, 0, models, outcome.report);
   due_cgroups_.for_each(
       [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
-  resume_groups(begun, outcome.report);  // after the time of their pause was read
-  const std::chrono::nanoseconds now = source_->now();
-  for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
-  for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
+  set_paused(false, begun, outcome.report);  // after the time of their pause was read
+  each_group([now = source_->now()](TargetGroups& group) { group.end_poll(now); });
   polled_plan_ = plan_;
   polled_targets_ = targets_;
   return outcome;
@@ -67,20 +69,11 @@ bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) 
   return is_paused_ || (group.duty_cycle && !is_on(*group.duty_cycle, cpu_, now));
 }
 
-void PollCycle::pause_groups(std::chrono::nanoseconds now, PollReport& report) {
-  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
-    for (TargetGroups& group : scope->groups) {
-      if (is_paused(group.plan(), now)) group.set_paused(true, report);
-    }
-  }
-}
-
-void PollCycle::resume_groups(std::chrono::nanoseconds now, PollReport& report) {
-  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
-    for (TargetGroups& group : scope->groups) {
-      if (!is_paused(group.plan(), now)) group.set_paused(false, report);
-    }
-  }
+/// Those that are to be so.
+void PollCycle::set_paused(bool paused, std::chrono::nanoseconds now, PollReport& report) {
+  each_group([&](TargetGroups& group) {
+    if (is_paused(group.plan(), now) == paused) group.set_paused(paused, report);
+  });
 }
 
 /// The cgroups that have changed, and once more those that had changed in the last poll, as they
@@ -263,9 +256,7 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
 }
 
 void PollCycle::clear_increments() {
-  for (ScopeGroups* scope : {&cpu_scope_, &cgroup_scope_}) {
-    for (TargetGroups& group : scope->groups) group.clear_increments();
-  }
+  each_group([](TargetGroups& group) { group.clear_increments(); });
 }
 
 void PollCycle::detect_cpu_offline(PollReport& report) {

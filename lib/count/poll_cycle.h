@@ -102,10 +102,11 @@ class PollCycle {
   void note_unopened(std::size_t target, const CgroupTarget& before, PollFeedback& feedback);
   void note_missed(std::size_t target, PollFeedback& feedback);
   template <typename Step>
+  void each_group(Step step);
+  template <typename Step>
   void each_target(Step step);
   bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
-  void pause_groups(std::chrono::nanoseconds now, PollReport& report);
-  void resume_groups(std::chrono::nanoseconds now, PollReport& report);
+  void set_paused(bool paused, std::chrono::nanoseconds now, PollReport& report);
   void find_due();
   bool is_counted_here(const GroupPlan& group) const;
   void find_wanted(ScopeGroups& scope);
