@@ -26,25 +26,19 @@ Joining::Joining(Ledger& ledger, std::vector<PollCycle*> parts)
     }
   }
   ledger_.find_changed();
-  const std::size_t ranges =
-      (ledger_.slots() + Ledger::kSlotsOfARange - 1) / Ledger::kSlotsOfARange;
-  pieces_ = std::min(ranges, (increments + ledger_.changed_rows()) / kStepsOfAPiece + 1);
+  ranges_ = (ledger_.slots() + Ledger::kSlotsOfARange - 1) / Ledger::kSlotsOfARange;
+  pieces_ = std::min(ranges_, (increments + ledger_.changed_rows()) / kStepsOfAPiece + 1);
 }
 
 void Joining::add(std::size_t piece) {
-  const std::size_t ranges =
-      (ledger_.slots() + Ledger::kSlotsOfARange - 1) / Ledger::kSlotsOfARange;
   const SlotRange range{
-      ranges * piece / pieces_ * Ledger::kSlotsOfARange,
-      std::min(ranges * (piece + 1) / pieces_ * Ledger::kSlotsOfARange, ledger_.slots())};
-  if (piece == 0) add_to_sums();
-  for (const PollCycle* const part : parts_) ledger_.add_cgroups(*part, range);
+      ranges_ * piece / pieces_ * Ledger::kSlotsOfARange,
+      std::min(ranges_ * (piece + 1) / pieces_ * Ledger::kSlotsOfARange, ledger_.slots())};
+  for (const PollCycle* const part : parts_) {
+    if (piece == 0) ledger_.add_to_sums(*part);  // a sum has cgroups of all ranges
+    ledger_.add_cgroups(*part, range);
+  }
   ledger_.settle(range, number_);
-}
-
-/// In one piece: a sum has cgroups of all ranges.
-void Joining::add_to_sums() {
-  for (const PollCycle* const part : parts_) ledger_.add_to_sums(*part);
 }
 
 bool Joining::work() {

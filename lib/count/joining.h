@@ -30,11 +30,10 @@ class Joining {
   Snapshot take(const EventModels& models);
 
  private:
-  void add_to_sums();
-
   Ledger& ledger_;
   std::vector<PollCycle*> parts_;
-  std::uint64_t number_;  ///< of the snapshot
+  std::uint64_t number_;    ///< of the snapshot
+  std::size_t ranges_ = 0;  ///< of slots
   std::size_t pieces_ = 0;
   std::atomic<std::size_t> begun_ = 0;
   std::atomic<std::size_t> done_ = 0;
