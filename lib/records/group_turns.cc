@@ -47,7 +47,7 @@ void GroupTurns::see(std::span<const Member> members, std::span<const Member> ch
   const bool any_stopped = staying < enabled_of(members);
   seen_.clear();
   if (is_left_to_kernel_ || (any_stopped && !any_started)) return;
-  for (const Member& member : chosen) seen_.push_back({member.group, member.off_pmu});
+  seen_.assign(chosen.begin(), chosen.end());
 }
 
 /// How many count together from now on.
@@ -87,7 +87,7 @@ bool GroupTurns::any_lost(std::span<const Member> members, nanoseconds passed) c
   const nanoseconds most = passed / 100 * kMaxOffPmuPercent;
   return std::any_of(members.begin(), members.end(), [&](const Member& member) {
     const auto seen = std::find_if(seen_.begin(), seen_.end(),
-                                   [&](const Seen& one) { return one.group == member.group; });
+                                   [&](const Member& one) { return one.group == member.group; });
     return member.is_enabled && seen != seen_.end() && member.off_pmu - seen->off_pmu > most;
   });
 }

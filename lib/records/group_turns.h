@@ -65,11 +65,6 @@ class GroupTurns {
  private:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-  struct Seen {
-    std::size_t group = 0;
-    std::chrono::nanoseconds off_pmu{};
-  };
-
   bool any_lost(std::span<const Member> members, std::chrono::nanoseconds passed) const;
   void see(std::span<const Member> members, std::span<const Member> chosen);
   void decide(std::size_t all, bool is_lost, std::chrono::nanoseconds now);
@@ -85,7 +80,7 @@ class GroupTurns {
   std::chrono::nanoseconds length_ = kTurn;  ///< on average
   std::chrono::nanoseconds begun_{};
   std::chrono::nanoseconds busy_{};
-  std::vector<Seen> seen_;  ///< those that count, when the turn began; empty: it is not judged
+  std::vector<Member> seen_;  ///< those that count, when the turn began; empty: it is not judged
 };
 
 }  // namespace pex::collect

@@ -154,9 +154,7 @@ void RecordSource::end_recording() {
 }
 
 void RecordSource::check(const SwitchAttribution::Statistics& poll) {
-  unreported_.records += poll.records;
-  unreported_.lost += poll.lost;
-  unreported_.skipped += poll.skipped;
+  unreported_ += {poll.records, poll.lost, poll.skipped};
   const std::chrono::nanoseconds lost = poll.lost_time - poll.moved_time;
   losing_polls_ = is_losing(lost, poll) ? losing_polls_ + 1 : 0;
   const bool loses_much = losing_polls_ == kLosingPolls || lost >= kMaxLost;
@@ -185,13 +183,11 @@ void RecordSource::give_up(Error reason) {
 }
 
 void RecordSource::report(PollReport& report, PollFeedback& feedback) {
-  const SwitchAttribution::Statistics statistics = std::exchange(unreported_, {});
-  report.switch_records.written += statistics.records;
-  report.switch_records.lost += statistics.lost;
-  report.switch_records.skipped += statistics.skipped;
+  const PollReport::SwitchRecords records = std::exchange(unreported_, {});
+  report.switch_records += records;
   report.record_checks += check_.take_results();
   (way_ == Way::kRecords ? report.now.cpus_by_records : report.now.cpus_by_descriptors) += 1;
-  report_losses(statistics.lost, report);
+  report_losses(records.lost, report);
   if (gave_up_) {
     report.now.cpus_without_records.push_back(cpu_);
     report.now.why_no_records = gave_up_->attempted;

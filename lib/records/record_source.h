@@ -147,7 +147,7 @@ class RecordSource final : public CounterSource {
   bool is_dead_ = false;  ///< the CPU has been offline since the recording was opened
   std::vector<std::size_t> targets_of_;  ///< that are recorded, by the number of the group
   std::size_t recorded_ = 0;             ///< the sum of these
-  SwitchAttribution::Statistics unreported_;
+  PollReport::SwitchRecords unreported_;
   CgroupSums::Unnamed unnamed_;  ///< reported
   bool has_reported_unnamed_ = false;
 };
