@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 #include <string>
@@ -229,16 +230,13 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   Reference reference =
       select_reference(fitted.plans, machine, in_force == nullptr ? nullptr : &in_force->reference);
   if (has_lies(plan.checked)) reference = {};  // of the same PMU
-  for (Error& warning : missing_references(fitted.plans, reference, machine.pmus())) {
-    fitted.warnings.push_back(std::move(warning));
-  }
+  const auto warn = [&](std::vector<Error> of) {
+    std::ranges::move(of, std::back_inserter(fitted.warnings));
+  };
+  warn(missing_references(fitted.plans, reference, machine.pmus()));
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
-  for (Error& warning : without_guests(selected.events)) {
-    fitted.warnings.push_back(std::move(warning));
-  }
-  for (Error& warning : waiting_pmus(plan.counting, machine)) {
-    fitted.warnings.push_back(std::move(warning));
-  }
+  warn(without_guests(selected.events));
+  warn(waiting_pmus(plan.counting, machine));
   if (!config.enabled) {
     fitted.warnings.push_back(
         {0, "counting is disabled by the configuration (enabled: false)", {}});
