@@ -135,16 +135,6 @@ std::uint64_t sampling_flags(const SamplingRequest& request) {
   return flags;
 }
 
-void set_event(const EventAttributes& event, EventAttr& attr) {
-  attr.type = event.type;
-  attr.config = event.config;
-  attr.bp_type = event.breakpoint;
-  attr.config1 =
-      event.probe.empty() ? event.config1 : reinterpret_cast<std::uintptr_t>(event.probe.c_str());
-  attr.config2 = event.config2;
-  attr.config3 = event.config3;
-}
-
 void set_numbers(const SamplingRequest& request, EventAttr& attr) {
   attr.sample_period = request.frequency != 0 ? request.frequency : request.period;
   attr.sample_type = request.sample_type;
@@ -180,8 +170,7 @@ Result<EventAttr> to_attr(const SamplingRequest& request) {
   const auto is_broken = [&](const SamplingRule& rule) { return rule.is_broken(request); };
   if (const SamplingRule* rule = lookup(kSamplingRules, is_broken, true)) return refusal_by(*rule);
 
-  EventAttr attr;
-  set_event(request.event, attr);
+  EventAttr attr = attr_of(request.event);
   set_numbers(request, attr);
   attr.flags = sampling_flags(request);
   for (const AuxActionEntry& entry : aux_actions()) {

@@ -48,18 +48,10 @@ std::uint64_t flags_of(const CounterRequest& request) {
 
 /// Borrows the text of a probe from `request`.
 EventAttr attributes_of(const CounterRequest& request) {
-  const EventAttributes& event = request.event;
-  EventAttr attr;
-  attr.size = event.config3 == 0 ? kAttrSizeVer7 : kAttrSizeVer8;
-  attr.type = event.type;
-  attr.config = event.config;
+  EventAttr attr = attr_of(request.event);
+  attr.size = attr.config3 == 0 ? kAttrSizeVer7 : kAttrSizeVer8;
   attr.read_format = kReadFormat;
   attr.flags = flags_of(request);
-  attr.bp_type = event.breakpoint;
-  attr.config1 =
-      event.probe.empty() ? event.config1 : reinterpret_cast<std::uintptr_t>(event.probe.c_str());
-  attr.config2 = event.config2;
-  attr.config3 = event.config3;
   return attr;
 }
 

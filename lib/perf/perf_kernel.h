@@ -38,6 +38,19 @@ struct EventAttributes {
   bool operator==(const EventAttributes&) const = default;
 };
 
+/// Without what `event` excludes. Borrows the text of its probe.
+inline EventAttr attr_of(const EventAttributes& event) {
+  EventAttr attr;
+  attr.type = event.type;
+  attr.config = event.config;
+  attr.bp_type = event.breakpoint;
+  attr.config1 =
+      event.probe.empty() ? event.config1 : reinterpret_cast<std::uintptr_t>(event.probe.c_str());
+  attr.config2 = event.config2;
+  attr.config3 = event.config3;
+  return attr;
+}
+
 /// One counter to open. `leader_fd` is -1 for the first of a group, which is opened disabled: a
 /// member that joins a running leader of another software PMU is never scheduled on Linux 6.12 and
 /// 6.18, without any error. `running`, `pinned` and `exclusive` are for leaders only.
