@@ -1,21 +1,12 @@
 #include "abi/aux_area.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <string>
 #include <utility>
 
 namespace pex::perf {
 namespace {
-
-std::size_t area_page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
-bool is_area_size(std::size_t bytes) {
-  return std::has_single_bit(bytes) && bytes >= area_page_size();
-}
 
 Error area_error(int code, std::size_t bytes) {
   const std::string attempted = "map an AUX area of " + std::to_string(bytes / 1024) + " KiB";
@@ -40,12 +31,11 @@ Error area_error(int code, std::size_t bytes) {
 
 Result<AuxArea> AuxArea::open(PerfKernel& kernel, const RingBuffer& ring, RingSize size,
                               RingMode mode) {
-  if (!is_area_size(size.wanted) || !is_area_size(size.min) || size.min > size.wanted ||
-      ring.mode() != RingMode::kForward) {
+  if (!size.is_valid() || ring.mode() != RingMode::kForward) {
     return area_error(EINVAL, size.wanted);
   }
   perf_event_mmap_page& page = ring.page();
-  page.aux_offset = area_page_size() + ring.size();
+  page.aux_offset = page_size() + ring.size();
   for (std::size_t bytes = size.wanted;; bytes /= 2) {
     page.aux_size = bytes;
     Result<Mapping> mapping =

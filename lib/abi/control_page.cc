@@ -1,7 +1,5 @@
 #include "abi/control_page.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -185,8 +183,7 @@ ControlPage::ControlPage(Mapping mapping, const CpuRegisters& registers)
     : mapping_(std::move(mapping)), registers_(&registers), thread_(number_of_this_thread()) {}
 
 Result<ControlPage> ControlPage::map(PerfKernel& kernel, int fd, const CpuRegisters& registers) {
-  const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  Result<Mapping> mapping = kernel.map(fd, bytes, 0, false);
+  Result<Mapping> mapping = kernel.map(fd, page_size(), 0, false);
   if (!mapping) return mapping.error();
   return ControlPage{*std::move(mapping), registers};
 }

@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <ctime>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "host/self_process.h"
+#include "perf/mapping.h"
 
 namespace pex::perf {
 namespace {
@@ -87,7 +87,7 @@ std::uint64_t iterate(const KnownWork& work) {
 /// Large pages would be fewer faults.
 bool touch(std::size_t pages) {
   if (pages == 0) return true;
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t page = page_size();
   void* const memory =
       ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <span>
 #include <utility>
 
 namespace pex::perf {
+
+/// Of a page of memory, in bytes.
+inline std::size_t page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 /// Sole owner of one mapping of mmap(2), which it unmaps; empty when it holds none. Other threads,
 /// or the kernel, may write to the memory at any time.

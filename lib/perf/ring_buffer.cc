@@ -1,7 +1,5 @@
 #include "perf/ring_buffer.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cerrno>
 #include <string>
@@ -44,17 +42,16 @@ Error ring_error(int code, std::size_t bytes) {
   return {code, mapping_of_ring(bytes), entry->remedy, std::string(entry->cause)};
 }
 
-std::size_t ring_page_size() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
-bool is_ring_size(std::size_t bytes) {
-  return std::has_single_bit(bytes) && bytes >= ring_page_size();
-}
-
 Error failure_of(std::string_view attempted, const Error& error) {
   return {error.code, std::string(attempted), {}};
 }
 
 }  // namespace
+
+bool RingSize::is_valid() const {
+  return std::has_single_bit(wanted) && std::has_single_bit(min) && page_size() <= min &&
+         min <= wanted;
+}
 
 RingReport& RingReport::operator+=(const RingReport& other) {
   records += other.records;
@@ -67,13 +64,13 @@ RingReport& RingReport::operator+=(const RingReport& other) {
 }
 
 Result<RingBuffer> RingBuffer::open(PerfKernel& kernel, int fd, RingSize size, RingMode mode) {
-  if (!is_ring_size(size.wanted) || !is_ring_size(size.min) || size.min > size.wanted) {
+  if (!size.is_valid()) {
     return Error{EINVAL, mapping_of_ring(size.wanted),
                  "ask for powers of two, at least the page size", "it cannot have that size"};
   }
   const bool is_writable = mode == RingMode::kForward;
   for (std::size_t bytes = size.wanted;; bytes /= 2) {
-    Result<Mapping> mapping = kernel.map(fd, ring_page_size() + bytes, 0, is_writable);
+    Result<Mapping> mapping = kernel.map(fd, page_size() + bytes, 0, is_writable);
     if (mapping) return RingBuffer{*std::move(mapping), bytes, fd, mode};
     const int code = mapping.error().code;
     const bool is_limit = code == EPERM || code == ENOMEM;
@@ -83,7 +80,7 @@ Result<RingBuffer> RingBuffer::open(PerfKernel& kernel, int fd, RingSize size, R
 
 RingBuffer::RingBuffer(Mapping mapping, std::size_t bytes, int fd, RingMode mode)
     : mapping_(std::move(mapping)),
-      data_(mapping_.data() + ring_page_size()),
+      data_(mapping_.data() + page_size()),
       size_(bytes),
       fd_(fd),
       mode_(mode),

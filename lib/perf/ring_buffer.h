@@ -27,6 +27,8 @@ enum class RingMode {
 struct RingSize {
   std::size_t wanted = 0;
   std::size_t min = 0;  ///< what is acceptable where the kernel refuses to lock more memory
+
+  bool is_valid() const;
 };
 
 /// What was read from a ring, by one call or since it was opened.
