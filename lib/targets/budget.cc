@@ -147,10 +147,6 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCos
   return need;
 }
 
-Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
-  return need_of(plan, cpus, descriptor_cost(plan, cpus));
-}
-
 std::size_t series_room(const Budget& budget, const Need& need) {
   return fits(budget.max_series, need.fixed_series, need.cgroup_series);
 }

@@ -60,8 +60,6 @@ struct Need {
 
 /// `cost` is that of the counter sources.
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost);
-/// With one descriptor for each counter.
-Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
 /// Descriptors of a limit of `open_files` that are reserved for the clients, including refused ones
 /// (http::Limits). A twelfth of the limit, at least 96 and at most 640.

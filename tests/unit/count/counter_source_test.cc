@@ -120,7 +120,7 @@ TEST(CounterSourceTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
   const std::shared_ptr<const TargetSet> set = targets(4, 0);
   const Budget budget{.max_open_events = 1000, .max_open_files = 100'000};
 
-  const Need by_descriptors = need_of(*plan, *set->cpus);
+  const Need by_descriptors = need_of(*plan, *set->cpus, descriptor_cost(*plan, *set->cpus));
   const Need by_rings = need_of(*plan, *set->cpus, {.cpus = 12});
 
   EXPECT_EQ(by_descriptors.cgroup_events, 2U * 4);

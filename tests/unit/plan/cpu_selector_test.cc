@@ -132,7 +132,7 @@ TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
   const auto one = plan("{exclude: [\"0-6\"]}", "{}");
   const auto one_of_group = plan("{}", "{exclude: [\"0-6\"]}");
   const auto events_of_cgroup = [](const LoadedPlan& planned) {
-    return collect::need_of(planned.plan.counting, *planned.cpus).cgroup_events;
+    return collect::descriptor_cost(planned.plan.counting, *planned.cpus).cgroup;
   };
 
   EXPECT_EQ(8 * events_of_cgroup(*one), events_of_cgroup(*all));

@@ -15,6 +15,11 @@
 namespace pex::collect {
 namespace {
 
+/// With one descriptor for each counter.
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
+  return collect::need_of(plan, cpus, descriptor_cost(plan, cpus));
+}
+
 /// Room for everything, so that each test tightens one bound.
 Budget roomy() {
   return {.max_cgroups = 1'000'000,
