@@ -187,16 +187,18 @@ void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_
     return report.add_failure("read " + group.plan().name, state.error(),
                               group.subject(target, cpu_));
   }
-  if (*state == State::kUnchanged) return group.mark_unchanged(target);
+  if (*state == State::kUnchanged) return group.estimation().mark_unchanged(target);
   AlwaysOn read = scope.always_on(group.plan(), target);
   if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on && online_) {
     read.clock = begun - offline_for_.value_or(std::chrono::nanoseconds{});  // its time goes on
   }
   if (*state == State::kOffPmu) {
-    return is_last ? group.lost_its_counts(target, read)
+    return is_last ? group.estimation().end_loss(target, read.clock)
                    : group.missed_its_place(target, read, report);
   }
-  if (which != Reading::kForAnother) group.add_lost(target, interval_.lost);  // once in a poll
+  if (which != Reading::kForAnother) {  // once in a poll
+    group.estimation().add_lost(target, interval_.lost);
+  }
   if (interval_.unreadable.any()) report_unreadable(group, target, report);
   if (is_of_cpu && !is_last) {
     const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
@@ -249,7 +251,7 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
             "if this happens again, stop other programs that count cgroups, such as cAdvisor with "
             "perf events"},
       group.subject(0, cpu_));
-  group.add_unmeasured(0, standstill);
+  group.estimation().add_unmeasured(0, standstill);
   group.close(0, report);
   (void)group.open(0, kWholeCpu, report);
   is_reconciled_ = is_reconciled_ && group.is_open(0);
@@ -272,8 +274,9 @@ void PollCycle::account_cpu_offline(PollReport& report) {
   each_target([&](ScopeGroups& scope, std::size_t target) {
     for (TargetGroups& group : scope.groups) {
       if (!group.is_wanted(target)) continue;
-      is_of_cpu(scope) ? group.add_unmeasured(target, *offline_for_)
-                       : group.add_lost(target, *offline_for_);
+      Estimation& estimation = group.estimation();
+      is_of_cpu(scope) ? estimation.add_unmeasured(target, *offline_for_)
+                       : estimation.add_lost(target, *offline_for_);
     }
   });
   if (!was_online_) return;  // as the list of CPUs said
@@ -386,7 +389,7 @@ void PollCycle::open_new(ScopeGroups& scope, std::size_t target, const EventMode
       is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
       if (group.is_open(target)) {
         const auto on_cpu = read_time_on_cpu(scope, group.plan(), target, models, outcome.report);
-        group.set_opened_at(target, on_cpu);
+        group.estimation().set_opened_at(target, on_cpu);
       }
     } else {
       group.forget_failures(target);
@@ -407,7 +410,7 @@ std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(ScopeGroups&
   if (clock.is_open(target)) {
     collect_in_addition(scope, target, *always_on, Reading::kForAnother, models, report);
   }
-  return clock.kept().time(target);
+  return clock.estimation().kept().time(target);
 }
 
 }  // namespace pex::collect

@@ -18,7 +18,7 @@ bool takes_part(const TargetGroups& group, std::size_t target) {
 /// `group`.
 bool was_on_cpu(const TargetGroups& group, std::span<const TargetGroups> groups,
                 std::size_t target) {
-  return groups[*group.plan().auxiliary.always_on].was_wanted(target);
+  return groups[*group.plan().auxiliary.always_on].estimation().known(target).was_wanted;
 }
 
 /// One group has nothing and another has everything.
@@ -27,8 +27,8 @@ bool starves(std::span<const TargetGroups> groups, std::size_t target) {
   bool one_has_all = false;
   for (const TargetGroups& group : groups) {
     if (!takes_part(group, target)) continue;
-    one_starves = one_starves || group.starved_polls(target) >= kStarvedPolls;
-    one_has_all = one_has_all || group.had_the_pmu(target);
+    one_starves = one_starves || group.estimation().starved_polls(target) >= kStarvedPolls;
+    one_has_all = one_has_all || group.estimation().had_the_pmu(target);
   }
   return one_starves && one_has_all;
 }

@@ -52,8 +52,8 @@ ScopeGroups::ScopeGroups(const ScopePlan& of, CounterSource& source, int cpu)
 void ScopeGroups::keep_totals() {
   for (const GroupPlan& group : plan->groups) {
     const AuxiliaryCounters& by = group.auxiliary;
-    if (by.always_on) groups[*by.always_on].keep_totals();
-    if (by.reference_always) groups[by.reference_always->group].keep_totals();
+    if (by.always_on) groups[*by.always_on].estimation().keep_totals();
+    if (by.reference_always) groups[by.reference_always->group].estimation().keep_totals();
   }
 }
 
@@ -94,15 +94,17 @@ AlwaysOn ScopeGroups::always_on(const GroupPlan& group, std::size_t target) cons
   if (group.auxiliary.always_on) {
     const TargetGroups& clock = groups[*group.auxiliary.always_on];
     if (clock.is_open(target) && clock.was_read(target)) {
-      read.clock = clock.kept().time(target);
-      read.clock_counted = std::chrono::nanoseconds{clock.kept().count(target, 0)};
+      const KeptTotals& kept = clock.estimation().kept();
+      read.clock = kept.time(target);
+      read.clock_counted = std::chrono::nanoseconds{kept.count(target, 0)};
     }
   }
   if (const auto& at = group.auxiliary.reference_always) {
     const TargetGroups& reference = groups[at->group];
     if (reference.is_open(target) && reference.was_read(target) &&
         at->event < reference.open_events(target)) {
-      read.reference = {reference.kept().count(target, at->event), reference.kept().time(target)};
+      const KeptTotals& kept = reference.estimation().kept();
+      read.reference = {kept.count(target, at->event), kept.time(target)};
     }
   }
   return read;

@@ -42,9 +42,9 @@ class TargetGroups {
     was_open_ = open_;
   }
 
-  /// Others are estimated by it: it keeps its totals, of which the differences count.
-  void keep_totals() { estimation_.keep_totals(); }
-  const KeptTotals& kept() const { return estimation_.kept(); }
+  /// What it has counted at each target, and what is known of the rest.
+  Estimation& estimation() { return estimation_; }
+  const Estimation& estimation() const { return estimation_; }
 
   std::size_t size() const { return slots_.size(); }  ///< targets
 
@@ -75,10 +75,6 @@ class TargetGroups {
   /// errno of a failure, else 0.
   int open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
            PollReport& report);
-  /// After open(), where it has succeeded: Estimation::set_opened_at().
-  void set_opened_at(std::size_t target, std::optional<std::chrono::nanoseconds> on_cpu) {
-    estimation_.set_opened_at(target, on_cpu);
-  }
   void close(std::size_t target, PollReport& report);
 
   /// A poll begins: counts down the wait after a failure. Called before open().
@@ -117,16 +113,8 @@ class TargetGroups {
   void add(std::size_t target, const perf::GroupInterval& since, const AlwaysOn& always_on,
            const Estimation::Learning& learning, PollReport& report);
 
-  /// Nothing happened since the last reading. Idempotent.
-  void mark_unchanged(std::size_t target) { estimation_.mark_unchanged(target); }
-
   /// Pinned, and off the PMU, so that the time is unmeasured. Requests its place again.
   void missed_its_place(std::size_t target, const AlwaysOn& always_on, PollReport& report);
-
-  /// The same when it is closed, and no count is available any more.
-  void lost_its_counts(std::size_t target, const AlwaysOn& always_on) {
-    estimation_.end_loss(target, always_on.clock);
-  }
 
   /// For a whole CPU, whose time always advances: for how long it has stood still, if that is so
   /// long that the kernel will not count the group any more (perf::CounterGroup::open). In the time
@@ -135,14 +123,6 @@ class TargetGroups {
                                                           const perf::GroupInterval& since,
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
-
-  /// As in Estimation.
-  void add_lost(std::size_t target, std::chrono::nanoseconds time) {
-    estimation_.add_lost(target, time);
-  }
-  void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted) {
-    estimation_.add_unmeasured(target, wanted);
-  }
 
   /// Manual rotation (rotation.h): while it is stopped, the group leaves the PMU to others of its
   /// target. The time of its target on the CPU meanwhile counts as enabled.
@@ -156,12 +136,6 @@ class TargetGroups {
   /// on the CPU counts as enabled.
   void set_paused(bool paused, PollReport& report);
   bool is_paused() const { return is_paused_; }
-
-  /// As in Estimation.
-  unsigned starved_polls(std::size_t target) const { return estimation_.starved_polls(target); }
-  bool had_the_pmu(std::size_t target) const { return estimation_.had_the_pmu(target); }
-  /// The target was on the CPU up to the last poll.
-  bool was_wanted(std::size_t target) const { return estimation_.known(target).was_wanted; }
 
   /// Ends a poll, at this time of CounterSource::now(). Takes time for targets that were wanted in
   /// it, or lack the PMU; not for others.
