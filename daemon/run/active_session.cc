@@ -10,10 +10,12 @@
 
 #include "base/boot_clock.h"
 #include "base/duration.h"
+#include "base/lookup.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
+#include "host/guest_pmu.h"
 #include "host/topology.h"
 #include "perf/open_remedy.h"
 #include "plan/availability.h"
@@ -43,6 +45,20 @@ MetricFamily refusals(const plan::Plan& plan) {
     if (!lies) continue;
     family.metric.back().label.push_back({"fault", std::string(name_of(available.truth))});
   }
+  return family;
+}
+
+MetricFamily guests_left_out(plan::GuestsLeftOut why) {
+  struct Reason {
+    plan::GuestsLeftOut why;
+    std::string_view word;
+  };
+  static constexpr Reason kReasons[] = {{plan::GuestsLeftOut::kConfigured, "configuration"},
+                                        {plan::GuestsLeftOut::kMediatedPmu, "mediated_pmu"},
+                                        {plan::GuestsLeftOut::kRefused, "refused"}};
+  MetricFamily family = collected(self_family("perf_event_exporter_guests_left_out_info"));
+  const Reason* const reason = lookup(kReasons, &Reason::why, why);
+  if (reason != nullptr) add_sample(family, {{"reason", reason->word}}, 1);
   return family;
 }
 
@@ -150,6 +166,11 @@ std::function<bool()> ActiveSession::truth_check() const {
   };
 }
 
+bool ActiveSession::has_another_rule_for_guests() const {
+  if (current_.config.guests != config::Guests::kAuto) return false;
+  return host::gives_pmu_to_guests(options_.roots) == current_.plan.counts_guests;
+}
+
 Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned) const {
   if (!planned) return yaml::errors_of(planned.error());
   Result<CountingSession> session =
@@ -217,6 +238,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
   std::vector<MetricFamily> families = {
       machine_info(machine_.value_or(plan::MachineDescription{})),
       refusals(current_.plan),
+      guests_left_out(current_.plan.guests_left_out),
       config_info(current_.config.origin, options_.config_file),
       collected(self_family("perf_event_exporter_poll_interval_seconds"),
                 seconds_of(current_.interval())),

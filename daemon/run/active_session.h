@@ -38,6 +38,8 @@ class ActiveSession final : public prometheus::Collectable {
 
   /// Checks the events of the plan in force; true if it should be planned again. On any thread.
   std::function<bool()> truth_check() const;
+  /// KVM begins, or ceases, to give virtual machines the PMU.
+  bool has_another_rule_for_guests() const;
 
   /// The collector that must end before `next` counts; null if `next` takes it over.
   std::unique_ptr<collect::Collector> release(CountingSession& next);

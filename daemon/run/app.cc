@@ -144,6 +144,9 @@ void App::on_poll(const collect::PollReport& report) {
                           : history::Activity::CpuTime{});
   poll_log_.add(report, now);
   web_server_.polled();
+  if (!reloader_.is_running() && session_.has_another_rule_for_guests()) {
+    reloader_.plan_again(Reloader::Clock::now());
+  }
   // A service manager that waits for the end of a reload takes READY=1 for it.
   if (!is_ready_due_ || reloader_.is_running() || !is_as_configured(*poller_.snapshot())) {
     return service_status_.refresh(now);

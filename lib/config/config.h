@@ -276,6 +276,13 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// Whether hardware events count what virtual machines of this host do.
+enum class Guests {
+  kAuto,     ///< unless KVM, or the PMU, refuses that
+  kCount,    ///< or are refused
+  kExclude,  ///< never
+};
+
 /// The text of the configuration, and what this version does not know of it, and ignores.
 struct Origin {
   std::string hash = {};         ///< the first 12 digits of its SHA-256
@@ -295,7 +302,8 @@ struct Config {
   bool is_default = false;
   Origin origin;
   bool truth_check = true;  ///< events that count wrongly are left out
-  bool enabled = true;      ///< false: no event is opened
+  Guests guests = Guests::kAuto;
+  bool enabled = true;  ///< false: no event is opened
   Collection collection;
   Cpus cpus;
   std::vector<Group> groups;

@@ -48,9 +48,8 @@ constexpr yaml::Key<Cpus> kCpusKeys[] = {
      read_exclude,
      {"CPUs that are not counted: `isolated`, `nohz_full` or lists such as `\"2-5,8\"`. "
       "`isolated` are the CPUs that are isolated from the scheduler (`isolcpus=`), and "
-      "`nohz_full` the CPUs without a scheduler tick. Both are determined at the start and at "
-      "each reload. Sums over CPUs, which include all values of cgroups, do not include excluded "
-      "CPUs.",
+      "`nohz_full` the CPUs without a scheduler tick. Both are determined at start and at "
+      "each reload. Sums over CPUs do not include excluded CPUs.",
       [] {
         return yaml::form_of_list(kMaxEntries, "`isolated`, `nohz_full` and lists of CPU numbers");
       },

@@ -167,6 +167,10 @@ constexpr yaml::Word<bool> kSwitchAndFlags[] = {{"on", true},     {"off", false}
                                                 {"false", false}, {"True", true},  {"False", false},
                                                 {"TRUE", true},   {"FALSE", false}};
 
+constexpr yaml::Word<Guests> kAllGuests[] = {
+    {"auto", Guests::kAuto}, {"count", Guests::kCount}, {"exclude", Guests::kExclude}};
+constexpr yaml::Choice<Guests> kGuests = {"a way to count virtual machines", kAllGuests};
+
 void read_truth_check(const yaml::Value& value, Config& config) {
   const auto* found = yaml::read_entry<yaml::Word<bool>>(value, kSwitchAndFlags, kSwitch.noun,
                                                          {"on or off", "write on or off"});
@@ -224,6 +228,10 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
       "and once an hour: some hypervisors have a PMU that counts nothing, or too little.",
       [] { return yaml::form_of_entries(kSwitch.words); },
       [] { return yaml::written(kSwitch, Config{}.truth_check); }}},
+    yaml::choice_key<&Config::guests, kGuests>(
+        "guests",
+        "Whether hardware events count what virtual machines of this host do. `auto`: unless KVM "
+        "gives them the PMU, or the PMU cannot."),
     yaml::map_key<&Config::openmetrics, kOpenMetricsKeys>(
         "openmetrics",
         "Additions in the OpenMetrics format. The older text format does not have them."),

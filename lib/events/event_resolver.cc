@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/text.h"
 #include "events/kinds.h"
+#include "host/guest_pmu.h"
 
 namespace pex::events {
 namespace {
@@ -16,6 +17,15 @@ std::string name_of(ParsedEvent event, const Modifiers& modifiers) {
   if (kind.canonicalize != nullptr) kind.canonicalize(event.kind);
   event.modifiers = modifiers;
   return kind.spell(event);
+}
+
+/// Where the modifiers do not name a side.
+void exclude_guests(const PmuCatalogue& pmus, EventSpec& spec) {
+  for (EventInstance& instance : spec.instances) {
+    const Pmu* const pmu = pmus.counting(instance.attributes.type);
+    const bool is_of_core = pmu != nullptr && pmu->kind == PmuKind::kCore;
+    if (is_of_core && !instance.attributes.exclude_host) instance.attributes.exclude_guest = true;
+  }
 }
 
 }  // namespace
@@ -60,10 +70,12 @@ Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known
   return meant ? Remedy("did you mean '" + *meant + "'?") : otherwise;
 }
 
-Result<EventResolver> EventResolver::create(const host::HostRoots& roots) {
+Result<EventResolver> EventResolver::create(const host::HostRoots& roots,
+                                            std::optional<bool> counts_guests) {
   Result<PmuCatalogue> pmus = PmuCatalogue::read(roots);
   if (!pmus) return pmus.error();
-  return EventResolver(roots, std::move(*pmus));
+  return EventResolver(roots, std::move(*pmus),
+                       counts_guests.value_or(!host::gives_pmu_to_guests(roots)));
 }
 
 Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEvent& event) const {
@@ -84,6 +96,7 @@ Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEv
       return refused;
     }
     apply(modifiers, spec);
+    if (!counts_guests_) exclude_guests(pmus_, spec);
     specs.push_back(std::move(spec));
   }
   return specs;

@@ -31,22 +31,26 @@ bool is_on_every_machine(const EventKind& event);
 /// calls the kernel: a resolved event may still fail to open.
 class EventResolver {
  public:
-  /// Fails if the PMUs of the machine cannot be read.
-  static Result<EventResolver> create(const host::HostRoots& roots);
+  /// Fails if the PMUs of the machine cannot be read. `counts_guests`: events of core PMUs, unless
+  /// they have a modifier about it; nothing: unless KVM gives guests the PMU.
+  static Result<EventResolver> create(const host::HostRoots& roots,
+                                      std::optional<bool> counts_guests = {});
 
   const PmuCatalogue& pmus() const { return pmus_; }
   const host::HostRoots& roots() const { return roots_; }
+  bool counts_guests() const { return counts_guests_; }
 
   /// One event; on a hybrid machine one for each core PMU that has it, with the label `pmu`; for a
   /// pattern over PMUs of several kinds one for each kind. All have at least one instance.
   Result<std::vector<EventSpec>, Unresolved> resolve(const ParsedEvent& event) const;
 
  private:
-  EventResolver(host::HostRoots roots, PmuCatalogue pmus)
-      : roots_(std::move(roots)), pmus_(std::move(pmus)) {}
+  EventResolver(host::HostRoots roots, PmuCatalogue pmus, bool counts_guests)
+      : roots_(std::move(roots)), pmus_(std::move(pmus)), counts_guests_(counts_guests) {}
 
   host::HostRoots roots_;
   PmuCatalogue pmus_;
+  bool counts_guests_;
 };
 
 /// The attributes of `event`, for example "cycles" or "msr/aperf/", on the CPUs of `pmu`. Nothing

@@ -28,6 +28,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "counted: what is left; software: groups that need no counter of a PMU. reason: the "
      "configuration has `enabled: false`, earlier starts crashed, or a client or a signal has "
      "paused groups."},
+    {"perf_event_exporter_guests_left_out_info", FamilyType::kInfo,
+     "`reason`: configuration, mediated_pmu, refused",
+     "Constant 1 while hardware events do not count what virtual machines of this host do.",
+     "reason: `guests: exclude`, KVM gives them the PMU, or the kernel counts an event in no other "
+     "way."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
      "`event`, `scope`, `errno`, `fault`, `remedy`",
      "Constant 1, with the reason why a configured event is not available.",

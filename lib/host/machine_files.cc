@@ -30,6 +30,7 @@ constexpr std::string_view kOfSysfs[] = {
     "bus/event_source/devices/*/{type,cpus,cpumask,perf_event_mux_interval_ms}",
     "bus/event_source/devices/*/{format,events,caps}/*",
     "hypervisor/type",
+    "module/{kvm_intel,kvm_amd}/parameters/enable_mediated_pmu",
     "class/dmi/id/{product_name,sys_vendor,board_vendor,bios_vendor}",
 };
 constexpr std::string_view kOfProcfs[] = {"cpuinfo", "meminfo", "sys/kernel/osrelease"};

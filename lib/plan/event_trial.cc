@@ -147,7 +147,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
     const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;
     try_at(place, counter, group, trial, leader);
-    if (trial.refused &&
+    if (trial.refused && machine_.may_leave_out_guests &&
         may_be_about_guests(machine_.pmus(), counter.attributes, trial.refused->code)) {
       counter.attributes.exclude_guest = true;
       const auto needed = events::required_leader(machine_.pmus(), counter.attributes);

@@ -68,7 +68,12 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   yaml::Diagnostics& diagnostics = loaded.diagnostics;
   const Result<std::vector<int>> online = host::online_cpus(roots);
   if (!online) diagnostics.add(yaml::diagnostic_of(online.error()));
-  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
+  std::optional<bool> counts_guests;
+  if (config.guests != config::Guests::kAuto) {
+    counts_guests = config.guests == config::Guests::kCount;
+  }
+  const Result<events::EventResolver> resolver =
+      events::EventResolver::create(roots, counts_guests);
   if (!resolver) diagnostics.add(yaml::diagnostic_of(resolver.error()));
   if (!online || !resolver) return diagnostics.errors();
 
@@ -87,6 +92,7 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
                     : by.allow      ? by.allow(loaded)
                                     : Counted::kAll;
   machine.trying = by.trying;
+  machine.may_leave_out_guests = config.guests != config::Guests::kCount;
   Result<Plan, std::vector<yaml::Diagnostic>> plan = make_plan(config, machine, in_force);
   if (!plan) return plan.error();
 

@@ -29,6 +29,7 @@ struct Machine {
   std::function<void(const std::string& group)> trying = {};
   ProbeCpus probe_cpus = {resolver, without(online_cpus, left_out_cpus.everywhere),
                           left_out_cpus.everywhere};
+  bool may_leave_out_guests = true;  ///< of an event that the kernel counts in no other way
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
   /// which needs fewer rights, and which events of uncore PMUs cannot be.
   bool counts_tasks = false;

@@ -59,8 +59,33 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
   return warnings;
 }
 
+GuestsLeftOut guests_left_out(const config::Config& config, const events::EventResolver& resolver,
+                              const Plan& plan) {
+  const auto leaves_out_guests = [](const collect::ScopePlan& scope) {
+    return std::ranges::any_of(scope.groups, [](const collect::GroupPlan& group) {
+      return std::ranges::any_of(group.events, [](const perf::CounterSpec& event) {
+        return event.attributes.exclude_guest;
+      });
+    });
+  };
+  if (!leaves_out_guests(plan.counting.cpu) && !leaves_out_guests(plan.counting.cgroup)) {
+    return GuestsLeftOut::kNot;
+  }
+  if (config.guests == config::Guests::kExclude) return GuestsLeftOut::kConfigured;
+  if (!resolver.counts_guests()) return GuestsLeftOut::kMediatedPmu;
+  const bool is_refused = std::ranges::any_of(plan.events, &EventAvailability::is_without_guests);
+  return is_refused ? GuestsLeftOut::kRefused : GuestsLeftOut::kNot;
+}
+
 /// Events that are counted with exclude_guest, though nobody has written it.
-std::vector<Error> without_guests(std::span<const EventAvailability> events) {
+std::vector<Error> without_guests(GuestsLeftOut why, std::span<const EventAvailability> events) {
+  if (why == GuestsLeftOut::kMediatedPmu) {
+    return {{0,
+             "KVM gives virtual machines the PMU (enable_mediated_pmu): hardware events do not "
+             "count what they do",
+             "write 'guests: count' if virtual machines need no PMU: then they do not start with "
+             "one"}};
+  }
   std::set<std::string> names;
   for (const EventAvailability& event : events) {
     if (event.available && event.is_without_guests) names.insert(event.event);
@@ -235,7 +260,6 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   };
   warn(missing_references(fitted.plans, reference, machine.pmus()));
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
-  warn(without_guests(selected.events));
   warn(waiting_pmus(plan.counting, machine));
   if (!config.enabled) {
     fitted.warnings.push_back(
@@ -252,6 +276,9 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   plan.budget = budget_of(config, machine);
   plan.counted = machine.counted;
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);
+  plan.counts_guests = machine.resolver.counts_guests();
+  plan.guests_left_out = guests_left_out(config, machine.resolver, plan);
+  warn(without_guests(plan.guests_left_out, plan.events));
   plan.left_out_groups = std::move(selected.left_out_groups);
   plan.fits = std::move(fitted.fits);
   plan.reference = std::move(reference);

@@ -18,6 +18,10 @@
 
 namespace pex::plan {
 
+/// Why hardware events do not count what virtual machines of this host do, though no modifier says
+/// so.
+enum class GuestsLeftOut { kNot, kConfigured, kMediatedPmu, kRefused };
+
 /// A configuration applied to this machine: what can be counted, and why the rest cannot.
 struct Plan {
   collect::CountingPlan counting;  ///< only what is available
@@ -30,6 +34,8 @@ struct Plan {
   std::vector<GroupFit> fits;           ///< for a plan that replaces this one
   Reference reference;                  ///< for scaling multiplexed groups
   std::optional<bool> knows_cpu_clock;  ///< as Machine, for a plan that replaces this one
+  bool counts_guests = true;            ///< EventResolver::counts_guests()
+  GuestsLeftOut guests_left_out = GuestsLeftOut::kNot;
   /// Groups that were split, or lack what they requested.
   std::vector<Error> warnings;
 };

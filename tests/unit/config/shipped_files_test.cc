@@ -61,6 +61,7 @@ TEST(ShippedFilesTest, TheDefaultFileStatesWhatTheDefaultsAre) {
   EXPECT_EQ(shipped.kubernetes, defaults.kubernetes);
   EXPECT_EQ(shipped.evidence, defaults.evidence);
   EXPECT_EQ(shipped.truth_check, defaults.truth_check);
+  EXPECT_EQ(shipped.guests, defaults.guests);
   EXPECT_EQ(shipped.openmetrics, defaults.openmetrics);
   EXPECT_EQ(shipped.limits, defaults.limits);
 }

@@ -482,6 +482,20 @@ TEST_F(PauseTest, IsOfHardwareEventsOrOfAll) {
   EXPECT_THAT(ask("POST /-/pause?scope=hardware"), HasSubstr("hardware events are paused for 5m"));
 }
 
+/// As KVM may be loaded, just before its first virtual machine starts.
+TEST_F(ReloadTest, ThatNobodyAsksForLeavesOutGuestsOnceKvmGivesThemThePmu) {
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  tree_.write("sys/module/kvm_intel/parameters/enable_mediated_pmu", "Y\n");
+  const std::string info = "perf_event_exporter_guests_left_out_info{reason=\"mediated_pmu\"} 1";
+  EXPECT_THAT(scrape(), Not(HasSubstr("guests_left_out")));
+
+  while (scrape().find(info) == std::string::npos) poll_after_change();
+
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"}"));
+  tree_.write("sys/module/kvm_intel/parameters/enable_mediated_pmu", "N\n");
+  while (scrape().find(info) != std::string::npos) poll_after_change();
+}
+
 TEST_F(ReloadTest, ThatDisablesCountingClosesEveryEventAndTheNextOneStartsAt0) {
   const std::string enabled = config_of("cycles");
   kernel_.say("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});

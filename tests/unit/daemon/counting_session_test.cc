@@ -206,6 +206,7 @@ std::vector<ReloadedKey> reloaded_keys() {
       {"evidence.cgroups", kGroups + "evidence: {cgroups: none}\n"},
       {"evidence.variance", kGroups + "evidence: {variance: true}\n"},
       {"evidence.reference", kGroups + "evidence: {reference: true}\n"},
+      {"guests", kGroups + "guests: count\n", Effect::kNone},
       {"truth_check", kGroups + "truth_check: off\n"},
       {"openmetrics.created", kGroups + "openmetrics: {created: true}\n"},
       {"limits.max_open_events", kGroups + "limits: {max_open_events: 9000}\n"},

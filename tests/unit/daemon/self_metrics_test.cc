@@ -70,7 +70,7 @@ std::string everything() {
       {"sys/bus/event_source/devices/cpu/type", "4\n"},
       {"config.yaml",
        "groups: [{name: core, events: [cycles, branches], scope: [cpu, cgroup], duty_cycle: {on: "
-       "10s, every: 60s}}]\ncgroups: {sums: [{name: all, by: []}]}\n"},
+       "10s, every: 60s}}]\nguests: exclude\ncgroups: {sums: [{name: all, by: []}]}\n"},
       {"cgroup/cgroup.procs", ""},
       {"web.yaml", "http_server_config: {http2: false}\n"}};
   Options options;

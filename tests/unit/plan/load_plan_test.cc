@@ -85,6 +85,61 @@ TEST_F(LoadPlanTest, WarnsOfAnythingAboutCgroupsWhereNoGroupCountsThem) {
   }
 }
 
+/// KVM gives guests the PMU, or a guest has it: who may count guests, and who is refused.
+TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDecides) {
+  struct Case {
+    const char* guests;
+    bool is_given;    ///< to guests, by the parameter of the module
+    bool is_refused;  ///< what counts guests, as one runs or the driver insists
+    bool leaves_out;
+    GuestsLeftOut why;
+  };
+  constexpr Case kCases[] = {{"auto", false, false, false, GuestsLeftOut::kNot},
+                             {"auto", true, false, true, GuestsLeftOut::kMediatedPmu},
+                             {"auto", true, true, true, GuestsLeftOut::kMediatedPmu},
+                             {"auto", false, true, true, GuestsLeftOut::kRefused},
+                             {"count", true, false, false, GuestsLeftOut::kNot},
+                             {"exclude", false, true, true, GuestsLeftOut::kConfigured},
+                             {"exclude", false, false, true, GuestsLeftOut::kConfigured}};
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  for (const Case& each : kCases) {
+    tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", each.is_given ? "Y\n" : "N\n");
+    tree_.write("c.yaml",
+                std::string("guests: ") + each.guests +
+                    "\ngroups: [{name: core, scope: cpu, events: [cycles, branches, cs]}]\n");
+    kernel_.refuse_with_guests(each.is_refused ? EOPNOTSUPP : 0);
+    const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+    ASSERT_TRUE(loaded) << describe(loaded.error().front());
+
+    const std::string what = std::string(each.guests) + (each.is_given ? ", given" : "") +
+                             (each.is_refused ? ", refused" : "");
+    const auto& events = loaded->plan.counting.cpu.groups.front().events;
+    ASSERT_EQ(events.size(), 3U) << what;
+    EXPECT_EQ(events[0].name, "cycles") << "the same name and series, " << what;
+    EXPECT_EQ(events[0].attributes.exclude_guest, each.leaves_out) << what;
+    EXPECT_EQ(events[1].attributes.exclude_guest, each.leaves_out) << what;
+    EXPECT_FALSE(events[2].attributes.exclude_guest) << "no PMU counts it";
+    EXPECT_EQ(loaded->plan.guests_left_out, each.why) << what;
+    EXPECT_EQ(loaded->plan.warnings.size(),
+              each.leaves_out && each.why != GuestsLeftOut::kConfigured ? 1U : 0U)
+        << what;
+  }
+}
+
+TEST_F(LoadPlanTest, RefusesEventsThatMustCountGuestsWhileAGuestHasThePmu) {
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  kernel_.refuse_with_guests(EOPNOTSUPP);
+  tree_.write("c.yaml",
+              "guests: count\ngroups: [{name: core, scope: cpu, events: [cycles, cs]}]\n");
+
+  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+
+  ASSERT_TRUE(loaded);
+  EXPECT_FALSE(loaded->plan.events[0].available);
+  EXPECT_EQ(loaded->plan.events[0].reason.code, EOPNOTSUPP);
+  EXPECT_TRUE(loaded->plan.events[1].available);
+}
+
 TEST_F(LoadPlanTest, ReportsNothingThatFollowsFromAnotherError) {
   EXPECT_THAT(
       errors("groups:\n"
