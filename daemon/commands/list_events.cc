@@ -15,6 +15,7 @@
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/commands.h"
+#include "daemon/status/json_array.h"
 #include "events/event_resolver.h"
 #include "events/event_syntax.h"
 #include "events/required_leader.h"
@@ -167,7 +168,7 @@ void print_table(const std::vector<Line>& lines, bool hides_lacking) {
   }
 }
 
-json::object to_json(const Line& line) {
+json::object line_json(const Line& line) {
   json::object object{{"event", line.listed.name},
                       {"kind", line.listed.kind},
                       {"pmu", line.listed.pmu},
@@ -186,9 +187,7 @@ json::object to_json(const Line& line) {
 }
 
 void print_json(const std::vector<Line>& lines) {
-  json::array array;
-  for (const Line& line : lines) array.push_back(to_json(line));
-  std::cout << printable(json::serialize(array)) << '\n';
+  std::cout << printable(json::serialize(json_array(lines, line_json))) << '\n';
 }
 
 /// Nothing matches; without `tracing`, no tracepoint could.

@@ -23,6 +23,7 @@
 #include "daemon/cli/version.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/doctor.h"
+#include "daemon/status/json_array.h"
 #include "events/event_resolver.h"
 #include "events/event_syntax.h"
 #include "events/required_leader.h"
@@ -77,16 +78,12 @@ class RecordedKernel final : public perf::PerfKernel {
   std::uint64_t opened_ = 0;
 };
 
-json::array to_json(const std::vector<Finding>& findings) {
-  json::array array;
-  for (const Finding& finding : findings) {
-    array.push_back(json::object{{"state", word_for(finding.state)},
-                                 {"subject", finding.subject},
-                                 {"what", finding.what},
-                                 {"consequence", finding.consequence},
-                                 {"remedy", finding.remedy}});
-  }
-  return array;
+json::object finding_json(const Finding& finding) {
+  return {{"state", word_for(finding.state)},
+          {"subject", finding.subject},
+          {"what", finding.what},
+          {"consequence", finding.consequence},
+          {"remedy", finding.remedy}};
 }
 
 /// Whether a refusal is a fact of the machine, and not of rights, a shortage or a missing leader.
@@ -163,7 +160,7 @@ Result<Record> read_record(const std::string& file) {
 
 ExitStatus print_machine(const Options& options, perf::PerfKernel& kernel) {
   const std::vector<Finding> findings = check_all(options, kernel, this_process());
-  json::object record{{"version", kVersion}, {"findings", to_json(findings)}};
+  json::object record{{"version", kVersion}, {"findings", json_array(findings, finding_json)}};
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
   if (online && !refusal_at(kernel, {online->front(), -1, {}})) {
     record["machine"] = {{"files", json::value_from(files_of(options.roots))},

@@ -7,12 +7,12 @@
 #include <ostream>
 
 #include "base/duration.h"
-#include "base/lookup.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/service/human_format.h"
+#include "daemon/status/json_array.h"
 #include "exposition/metric_names.h"
 #include "plan/availability.h"
 
@@ -23,18 +23,8 @@ namespace json = boost::json;
 using Coverage = StatValue::Coverage;
 using Row = std::vector<std::string>;
 
-struct CoverageEntry {
-  Coverage coverage;
-  std::string_view word;
-};
-constexpr CoverageEntry kCoverages[] = {{Coverage::kComplete, "complete"},
-                                        {Coverage::kScaled, "scaled"},
-                                        {Coverage::kIncomplete, "incomplete"},
-                                        {Coverage::kNone, "none"}};
-
-std::string_view name_of(Coverage coverage) {
-  return lookup(kCoverages, &CoverageEntry::coverage, coverage)->word;  // each has an entry
-}
+/// In the order of Coverage.
+constexpr std::string_view kCoverages[] = {"complete", "scaled", "incomplete", "none"};
 
 bool has_value(const StatValue& value) { return value.coverage != Coverage::kNone; }
 
@@ -93,7 +83,7 @@ Row row_of(const StatValue& value) {
           estimate_text(value),
           error_text(value),
           share_text(value),
-          value.event.identity ? std::string(pex::name_of(unit_of(value))) : "-",
+          value.event.identity ? std::string(name_of(unit_of(value))) : "-",
           value.event.identity ? metric_of(value) : "-"};
 }
 
@@ -137,13 +127,13 @@ json::value in_unit(std::uint64_t count, const StatValue& value) {
   return static_cast<double>(count) * scale_of(value);
 }
 
-json::object to_json(const StatValue& value) {
+json::object value_json(const StatValue& value) {
   json::object object{{"event", value.event.event},
                       {"group", value.event.group},
-                      {"coverage", name_of(value.coverage)}};
+                      {"coverage", kCoverages[static_cast<std::size_t>(value.coverage)]}};
   if (value.event.identity) {
     object["metric"] = metric_of(value);
-    object["unit"] = pex::name_of(unit_of(value));
+    object["unit"] = name_of(unit_of(value));
   }
   if (!value.event.available) {
     object["reason"] = worded(value.event.reason);
@@ -166,9 +156,7 @@ json::object ended(const StatReport& report) {
   json::object object;
   object["pid"] = report.pid;
   if (!report.command.empty()) {
-    json::array words;
-    for (const std::string& word : report.command) words.emplace_back(as_utf8(word));
-    object["command"] = std::move(words);
+    object["command"] = json_array(report.command, as_utf8);
     object["run"] = report.elapsed.has_value();
   }
   if (report.end) {
@@ -194,12 +182,9 @@ void print_stat_table(std::ostream& out, const StatReport& report) {
 
 void print_stat_json(std::ostream& out, const StatReport& report) {
   json::object object = ended(report);
-  json::array events;
-  for (const StatValue& value : report.values) events.emplace_back(to_json(value));
-  object["events"] = std::move(events);
-  json::array warnings;
-  for (const Error& warning : report.warnings) warnings.emplace_back(worded(warning));
-  object["warnings"] = std::move(warnings);
+  object["events"] = json_array(report.values, value_json);
+  object["warnings"] =
+      json_array(report.warnings, [](const Error& warning) { return worded(warning); });
   out << printable(json::serialize(object)) << '\n';
 }
 

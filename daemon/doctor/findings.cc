@@ -35,17 +35,8 @@ std::string hanging_indent(const std::string& margin, std::string_view text) {
 }  // namespace
 
 const char* word_for(Finding::State state) {
-  switch (state) {
-    case Finding::State::kGood:
-      return "ok";
-    case Finding::State::kUnknown:
-      return "unknown";
-    case Finding::State::kNote:
-      return "note";
-    case Finding::State::kBad:
-      return "bad";
-  }
-  return "";
+  constexpr const char* kWords[] = {"ok", "unknown", "note", "bad"};  // in the order of State
+  return kWords[static_cast<std::size_t>(state)];
 }
 
 Finding good(std::string subject, std::string what) {

@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "base/lookup.h"
 #include "base/utf8.h"
+#include "daemon/status/json_array.h"
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
 
@@ -39,11 +40,7 @@ double timestamp(BootClock::time_point time) {
 /// To the millisecond, the precision of a point's age.
 double rounded(history::Activity::Seconds age) { return std::round(age.count() * 1e3) / 1e3; }
 
-json::array texts(const std::vector<std::string>& list) {
-  json::array array;
-  for (const std::string& each : list) array.push_back(text(each));
-  return array;
-}
+json::array texts(const std::vector<std::string>& list) { return json_array(list, text); }
 
 /// To six digits: a point is a float, and further digits would be noise. A multiplication or
 /// division by a power of ten is exact, so the result is the double with these digits.
@@ -56,12 +53,9 @@ double rounded(double value) {
 }
 
 json::array numbers(const history::Activity::Points& points) {
-  json::array array;
-  array.reserve(points.size());
-  for (const std::optional<double>& point : points) {
-    array.push_back(number(point ? std::optional(rounded(*point)) : std::nullopt));
-  }
-  return array;
+  return json_array(points, [](const std::optional<double>& point) {
+    return number(point ? std::optional(rounded(*point)) : std::nullopt);
+  });
 }
 
 json::object labels(const std::vector<cgroup::Label>& list) {
@@ -71,12 +65,9 @@ json::object labels(const std::vector<cgroup::Label>& list) {
 }
 
 json::array pmus(const std::vector<Status::Pmu>& list) {
-  json::array array;
-  for (const Status::Pmu& pmu : list) {
-    array.push_back(
-        json::object{{"name", text(pmu.name)}, {"cpus", host::format_cpu_list(pmu.cpus)}});
-  }
-  return array;
+  return json_array(list, [](const Status::Pmu& pmu) {
+    return json::object{{"name", text(pmu.name)}, {"cpus", host::format_cpu_list(pmu.cpus)}};
+  });
 }
 
 json::object machine(const Status& status) {
@@ -97,11 +88,9 @@ json::object machine(const Status& status) {
 }
 
 json::array events(const std::vector<Status::Event>& list) {
-  json::array array;
-  for (const Status::Event& event : list) {
-    array.push_back(json::object{{"event", text(event.name)}, {"metric", text(event.metric)}});
-  }
-  return array;
+  return json_array(list, [](const Status::Event& event) {
+    return json::object{{"event", text(event.name)}, {"metric", text(event.metric)}};
+  });
 }
 
 /// A member that may be unknown.
@@ -135,31 +124,16 @@ json::object group(const Status::Group& group) {
   return object;
 }
 
-json::array groups(const Status& status) {
-  json::array array;
-  for (const Status::Group& each : status.groups) array.push_back(group(each));
-  return array;
+json::object not_counted_json(const Status::NotCounted& of) {
+  return {{"events", texts(of.events)},
+          {"groups", texts(of.groups)},
+          {"errno", of.code == 0 ? json::value() : json::value(errno_name(of.code))},
+          {"reason", text(of.reason)},
+          {"remedy", text_or_null(of.remedy)}};
 }
 
-json::array not_counted(const Status& status) {
-  json::array array;
-  for (const Status::NotCounted& each : status.not_counted) {
-    array.push_back(
-        json::object{{"events", texts(each.events)},
-                     {"groups", texts(each.groups)},
-                     {"errno", each.code == 0 ? json::value() : json::value(errno_name(each.code))},
-                     {"reason", text(each.reason)},
-                     {"remedy", text_or_null(each.remedy)}});
-  }
-  return array;
-}
-
-json::array left_out_groups(const Status& status) {
-  json::array array;
-  for (const Status::LeftOutGroup& each : status.left_out_groups) {
-    array.push_back(json::object{{"group", text(each.name)}, {"reason", text(each.reason)}});
-  }
-  return array;
+json::object left_out_group(const Status::LeftOutGroup& group) {
+  return {{"group", text(group.name)}, {"reason", text(group.reason)}};
 }
 
 /// The rate of the event with this role; nothing without one.
@@ -194,30 +168,18 @@ json::value ranked_by(std::optional<history::Role> role) {
 json::object with_rates(json::object object, const Status::Busy& busy) {
   object["cpu_seconds_per_second"] = rate_with(history::Role::kCpuTime, busy.rates);
   add_use(busy.rates, busy.instructions_per_cycle, object);
-  json::array rates;
-  for (const Status::Rate& each : busy.rates) rates.push_back(rate(each));
-  object["rates"] = std::move(rates);
+  object["rates"] = json_array(busy.rates, rate);
   object["points"] = numbers(busy.points);
   return object;
 }
 
-json::array busiest(const std::vector<Status::BusyCgroup>& list) {
-  json::array array;
-  for (const Status::BusyCgroup& busy : list) {
-    const json::object object{
-        {"cgroup", text(busy.path)}, {"labels", labels(busy.labels)}, {"gone", busy.is_gone}};
-    array.push_back(with_rates(object, busy));
-  }
-  return array;
+json::object busy_cgroup_json(const Status::BusyCgroup& busy) {
+  return with_rates(
+      {{"cgroup", text(busy.path)}, {"labels", labels(busy.labels)}, {"gone", busy.is_gone}}, busy);
 }
 
-json::array busiest(const std::vector<Status::BusySum>& list) {
-  json::array array;
-  for (const Status::BusySum& busy : list) {
-    const json::object object{{"labels", labels(busy.labels)}, {"members", busy.members}};
-    array.push_back(with_rates(object, busy));
-  }
-  return array;
+json::object busy_sum_json(const Status::BusySum& busy) {
+  return with_rates({{"labels", labels(busy.labels)}, {"members", busy.members}}, busy);
 }
 
 json::object host_activity(const Status::Use& use) {
@@ -239,39 +201,37 @@ json::object host_activity(const Status::Use& use) {
 }
 
 json::object activity(const Status::Use& use) {
-  json::array ages;
-  for (const history::Activity::Seconds age : use.ages) ages.push_back(rounded(age));
+  json::array ages =
+      json_array(use.ages, [](history::Activity::Seconds age) { return rounded(age); });
   const auto if_ranked = [&](std::size_t number) {
     return use.ranked_by ? json::value(number) : json::value();
   };
-  return {
-      {"recent_seconds", rounded(use.recent)},       {"span_seconds", rounded(use.span)},
-      {"point_ages_seconds", std::move(ages)},       {"host", host_activity(use)},
-      {"ranked_by", ranked_by(use.ranked_by)},       {"busy_cgroups", if_ranked(use.busy_cgroups)},
-      {"idle_cgroups", if_ranked(use.idle_cgroups)}, {"top_cgroups", busiest(use.cgroups)}};
+  return {{"recent_seconds", rounded(use.recent)},
+          {"span_seconds", rounded(use.span)},
+          {"point_ages_seconds", std::move(ages)},
+          {"host", host_activity(use)},
+          {"ranked_by", ranked_by(use.ranked_by)},
+          {"busy_cgroups", if_ranked(use.busy_cgroups)},
+          {"idle_cgroups", if_ranked(use.idle_cgroups)},
+          {"top_cgroups", json_array(use.cgroups, busy_cgroup_json)}};
 }
 
-json::array sums(const std::vector<Status::Sum>& list) {
+json::object sum(const Status::Sum& of) {
   using Numbers = Status::Sum::Numbers;
-  json::array array;
-  for (const Status::Sum& sum : list) {
-    const auto if_ranked = [&](std::size_t number) {
-      return sum.ranked_by ? json::value(number) : json::value();
-    };
-    array.push_back(
-        json::object{{"sum", text(sum.name)},
-                     {"by", texts(sum.labels)},
-                     {"sums_now", count(sum.numbers, &Numbers::sums)},
-                     {"sums_limit", sum.max},
-                     {"new_sums", count(sum.numbers, &Numbers::is_new)},
-                     {"members", count(sum.numbers, &Numbers::members)},
-                     {"members_left_out", count(sum.numbers, &Numbers::members_left_out)},
-                     {"ranked_by", ranked_by(sum.ranked_by)},
-                     {"busy_sums", if_ranked(sum.busy)},
-                     {"idle_sums", if_ranked(sum.idle)},
-                     {"top_sums", busiest(sum.busiest)}});
-  }
-  return array;
+  const auto if_ranked = [&](std::size_t number) {
+    return of.ranked_by ? json::value(number) : json::value();
+  };
+  return {{"sum", text(of.name)},
+          {"by", texts(of.labels)},
+          {"sums_now", count(of.numbers, &Numbers::sums)},
+          {"sums_limit", of.max},
+          {"new_sums", count(of.numbers, &Numbers::is_new)},
+          {"members", count(of.numbers, &Numbers::members)},
+          {"members_left_out", count(of.numbers, &Numbers::members_left_out)},
+          {"ranked_by", ranked_by(of.ranked_by)},
+          {"busy_sums", if_ranked(of.busy)},
+          {"idle_sums", if_ranked(of.idle)},
+          {"top_sums", json_array(of.busiest, busy_sum_json)}};
 }
 
 json::object directories(const collect::PollReport::CgroupDirectories& of) {
@@ -289,11 +249,9 @@ json::value uncounted(const std::optional<Status::Uncounted>& of) {
     object["cpu_time_ratio"] = rate ? number(rounded(rate->share)) : json::value();
     return object;
   };
-  json::array largest;
-  for (const Status::Uncounted::Part& part : of->largest) {
-    largest.push_back(
-        with_rate({{"cgroup", text(part.path)}, {"reason", text(part.reason)}}, part.rate));
-  }
+  json::array largest = json_array(of->largest, [&](const Status::Uncounted::Part& part) {
+    return with_rate({{"cgroup", text(part.path)}, {"reason", text(part.reason)}}, part.rate);
+  });
   return with_rate({{"largest", std::move(largest)}}, of->rate);
 }
 
@@ -354,12 +312,9 @@ json::object configuration(const ConfigurationLoad& load) {
 json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
   if (!web) return {};
   json::object object = configuration(web->load);
-  json::array protections;
-  for (const access::ProtectionState& each : web->protections) {
-    protections.push_back(
-        json::object{{"protection", each.protection}, {"state", text(each.state)}});
-  }
-  object["protections"] = std::move(protections);
+  object["protections"] = json_array(web->protections, [](const access::ProtectionState& each) {
+    return json::object{{"protection", each.protection}, {"state", text(each.state)}};
+  });
   object["downgrades"] = texts(web->downgrades);
   return object;
 }
@@ -381,13 +336,13 @@ std::string status_json(const Status& status) {
                             {"start_timestamp_seconds", timestamp(status.started)},
                             {"uptime_seconds", seconds_of(status.now - status.started)},
                             {"machine", machine(status)},
-                            {"groups", groups(status)},
-                            {"not_counted", not_counted(status)},
-                            {"left_out_groups", left_out_groups(status)},
+                            {"groups", json_array(status.groups, group)},
+                            {"not_counted", json_array(status.not_counted, not_counted_json)},
+                            {"left_out_groups", json_array(status.left_out_groups, left_out_group)},
                             {"warnings", texts(status.warnings)},
                             {"activity", activity(status.use)},
                             {"cgroups", cgroups(status)},
-                            {"sums", sums(status.sums)},
+                            {"sums", json_array(status.sums, sum)},
                             {"limits", limits(status.limits)},
                             {"polls", polls(status)},
                             {"configuration", configuration(status.configuration)},
