@@ -201,7 +201,7 @@ constexpr yaml::Choice<CgroupSeries> kSeries = {"a choice of series", kAllSeries
 
 std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patterns"); }
 
-constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
+constexpr yaml::Key<Cgroups> kOfCgroups[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
      {"Patterns of the cgroups to count. A list in the file replaces the default list, which "
@@ -305,7 +305,7 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
   if (path) kubernetes.log_links = *path;
 }
 
-constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
+constexpr yaml::Key<Kubernetes> kOfKubernetes[] = {
     yaml::choice_key<&Kubernetes::metadata, kMetadata>(
         "metadata",
         "Source of the labels `pod`, `namespace` and `container`: `none` or `log_links`. With "
@@ -322,20 +322,7 @@ constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
 
 }  // namespace
 
-void read_cgroups(const yaml::Value& value, Cgroups& cgroups) {
-  read_map<Cgroups>(value, kCgroupsKeys, cgroups);
-}
-
-void read_kubernetes(const yaml::Value& value, Kubernetes& kubernetes) {
-  read_map<Kubernetes>(value, kKubernetesKeys, kubernetes);
-}
-
-void list_cgroups_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
-  list_keys<Cgroups>(kCgroupsKeys, map, all);
-}
-
-void list_kubernetes_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
-  list_keys<Kubernetes>(kKubernetesKeys, map, all);
-}
+constinit const std::span<const yaml::Key<Cgroups>> kCgroupsKeys = kOfCgroups;
+constinit const std::span<const yaml::Key<Kubernetes>> kKubernetesKeys = kOfKubernetes;
 
 }  // namespace pex::config

@@ -1,23 +1,17 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <span>
 
 #include "config/config.h"
-#include "yaml/reference.h"
-#include "yaml/value.h"
+#include "yaml/keys.h"
 
 namespace pex::config {
 
-/// Reads the value of `cgroups:`. Patterns and the '$' of labels are only checked to be texts of
-/// limited length.
-void read_cgroups(const yaml::Value& value, Cgroups& cgroups);
+/// The keys of `cgroups:`. Patterns and the '$' of labels are only checked to be texts of limited
+/// length.
+extern const std::span<const yaml::Key<Cgroups>> kCgroupsKeys;
 
-/// Reads the value of `kubernetes:`.
-void read_kubernetes(const yaml::Value& value, Kubernetes& kubernetes);
-
-/// Appends the keys of these maps, which belong to `map`.
-void list_cgroups_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
-void list_kubernetes_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
+/// The keys of `kubernetes:`.
+extern const std::span<const yaml::Key<Kubernetes>> kKubernetesKeys;
 
 }  // namespace pex::config

@@ -210,15 +210,12 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
       [] { return std::string("list of maps, at least one"); }, nullptr, list_group_keys},
      kNoGroups,
      kGroupExample},
-    {"cgroups",
-     [](const yaml::Value& value, Config& config) { read_cgroups(value, config.cgroups); },
-     {"Which cgroups the groups with scope `cgroup` count. Cgroups are selected by their paths "
-      "below the cgroup mount; `systemd-cgls` shows the paths.",
-      yaml::form_of_map, nullptr, list_cgroups_keys}},
-    {"kubernetes",
-     [](const yaml::Value& value, Config& config) { read_kubernetes(value, config.kubernetes); },
-     {"Names of pods and containers in Kubernetes.", yaml::form_of_map, nullptr,
-      list_kubernetes_keys}},
+    yaml::map_key<&Config::cgroups, kCgroupsKeys>(
+        "cgroups",
+        "Which cgroups the groups with scope `cgroup` count. Cgroups are selected by their paths "
+        "below the cgroup mount; `systemd-cgls` shows the paths."),
+    yaml::map_key<&Config::kubernetes, kKubernetesKeys>(
+        "kubernetes", "Names of pods and containers in Kubernetes."),
     yaml::map_key<&Config::evidence, kEvidenceKeys>(
         "evidence",
         "Additional series that show how the values of multiplexed groups were estimated."),
