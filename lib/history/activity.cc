@@ -285,10 +285,12 @@ Rates Activity::recent_of(const Track& track, Scope scope) const {
   return rates;
 }
 
-Activity::Points Activity::points_of(const Track& track, std::size_t measure) const {
+/// All are unknown without a track.
+Activity::Points Activity::points_of(const Track* track, std::size_t measure) const {
+  if (track == nullptr) return Points(ends_.size());
   Points points;
   for (std::size_t age = ends_.size(); age-- > 0;) {
-    points.push_back(known(track.points[measure * kPoints + slot(age)]));
+    points.push_back(known(track->points[measure * kPoints + slot(age)]));
   }
   return points;
 }
@@ -320,19 +322,17 @@ Rates Activity::recent_of_cgroups(const Track* track) const {
 }
 
 Activity::Points Activity::points_of_host(std::size_t measure) const {
-  return points_of(host_, measure);
+  return points_of(&host_, measure);
 }
 
 Activity::Points Activity::points_of_cgroup(const std::string& path, std::size_t measure) const {
-  const Track* track = find(path);
-  return track == nullptr ? Points(ends_.size()) : points_of(*track, measure);
+  return points_of(find(path), measure);
 }
 
 Activity::Points Activity::points_of_sum(const std::string& name,
                                          const std::vector<std::string>& values,
                                          std::size_t measure) const {
-  const Track* track = find_sum({name, values});
-  return track == nullptr ? Points(ends_.size()) : points_of(*track, measure);
+  return points_of(find_sum({name, values}), measure);
 }
 
 std::optional<double> Activity::recent_running_ratio(Scope scope, std::size_t group) const {

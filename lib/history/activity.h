@@ -113,7 +113,7 @@ class Activity {
   std::size_t recent_points() const;
   Rates recent_of(const Track& track, Scope scope) const;
   Rates recent_of_cgroups(const Track* track) const;  ///< of one, or of a sum of them
-  Points points_of(const Track& track, std::size_t measure) const;
+  Points points_of(const Track* track, std::size_t measure) const;
   const Track* find(const std::string& path) const;
   const Track* find_sum(const SumKey& key) const;
 
