@@ -33,30 +33,17 @@ void read_totals(const SampleRun& run, std::span<const collect::GroupTable> tabl
 
 Number one(const SampleRun&, std::span<const collect::GroupTable>, std::size_t) { return whole(1); }
 
-/// Which rows, and where their totals are.
-struct RowsOf {
-  Scope scope;
-  std::optional<std::size_t> sum;
-  const RowLabels& labels;
-
-  const Rows& of(const collect::PublishedEvent& column) const {
-    return sum ? labels.of_sum(*sum) : labels.of(scope, column.aggregation);
-  }
-};
-
-void add_events(std::vector<EventFamily> events, const RowsOf& rows,
-                const collect::CountingPlan& plan, std::vector<PublishedFamily>& families) {
-  const std::vector<collect::GroupPlan>& groups =
-      (rows.scope == Scope::kCpu ? plan.cpu : plan.cgroup).groups;
-  for (EventFamily& family : events) {
+void add_events(const ScopeView& view, const RowLabels& rows, const collect::CountingPlan& plan,
+                std::vector<PublishedFamily>& families) {
+  for (EventFamily& family : families_of(view, plan)) {
     PublishedFamily published{{family.name, family.help, FamilyType::kCounter}, {}};
     for (EventFamily::Member& member : family.columns) {
-      const collect::GroupPlan& group = groups[member.column->parts.front().group];
-      published.runs.push_back({.scope = rows.scope,
-                                .sum = rows.sum,
+      const collect::GroupPlan& group = view.plan.groups[member.column->parts.front().group];
+      published.runs.push_back({.scope = view.scope,
+                                .sum = view.sum,
                                 .group = collect::configured_name(group),
                                 .behind = std::move(member.labels),
-                                .rows = &rows.of(*member.column),
+                                .rows = &view.rows(rows, member.column->aggregation),
                                 .read = read_totals,
                                 .column = member.column});
     }
@@ -98,20 +85,27 @@ void add_family(PublishedFamily family, std::vector<PublishedFamily>& families) 
   std::move(family.runs.begin(), family.runs.end(), std::back_inserter(known->runs));
 }
 
-Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), rows_(snapshot) {
-  const auto add = [&](Scope scope) {
-    add_events(families_of(scope, *plan_), {scope, {}, rows_}, *plan_, families_);
-  };
-  add(Scope::kCpu);
-  if (plan_->publishes_cgroups) {
-    add(Scope::kCgroup);
-    families_.push_back(cgroup_info(rows_));
+std::vector<ScopeView> published_views(const collect::Snapshot& snapshot) {
+  const collect::CountingPlan& plan = *snapshot.plan;
+  std::vector<ScopeView> views = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}}};
+  if (plan.publishes_cgroups) views.push_back({Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}});
+  for (std::size_t sum = 0; sum < plan.sums.size(); ++sum) {
+    views.push_back({Scope::kCgroup, plan.cgroup, snapshot.sums[sum].groups, sum});
   }
-  for (std::size_t sum = 0; sum < plan_->sums.size(); ++sum) {
-    add_events(families_of(plan_->sums[sum], *plan_), {Scope::kCgroup, sum, rows_}, *plan_,
-               families_);
-    if (plan_->sums[sum].is_series) continue;
-    families_.push_back(cgroups_of_sum(plan_->sums[sum], sum, rows_));
+  return views;
+}
+
+std::vector<EventFamily> families_of(const ScopeView& view, const collect::CountingPlan& plan) {
+  return view.sum ? families_of(plan.sums[*view.sum], plan) : families_of(view.scope, plan);
+}
+
+Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), rows_(snapshot) {
+  for (const ScopeView& view : published_views(snapshot)) {
+    add_events(view, rows_, *plan_, families_);
+    if (view.scope == Scope::kCpu) continue;
+    if (!view.sum) families_.push_back(cgroup_info(rows_));
+    if (!view.sum || plan_->sums[*view.sum].is_series) continue;
+    families_.push_back(cgroups_of_sum(plan_->sums[*view.sum], *view.sum, rows_));
   }
   add_evidence(snapshot, rows_, families_);
   for (PublishedFamily& family : families_) {

@@ -36,6 +36,23 @@ struct PublishedFamily {
   std::vector<SampleRun> runs;
 };
 
+/// The rows of a scope, or of a sum of scope cgroup. Borrows from the snapshot.
+struct ScopeView {
+  Scope scope;
+  const collect::ScopePlan& plan;
+  std::span<const collect::GroupTable> tables;
+  std::optional<std::size_t> sum;  ///< the number of its SumPlan
+
+  const Rows& rows(const RowLabels& labels, Aggregation aggregation) const {
+    return sum ? labels.of_sum(*sum) : labels.of(scope, aggregation);
+  }
+};
+/// Those of the CPUs, of the cgroups if they are published, and of the sums.
+std::vector<ScopeView> published_views(const collect::Snapshot& snapshot);
+
+/// Their families of events.
+std::vector<EventFamily> families_of(const ScopeView& view, const collect::CountingPlan& plan);
+
 /// Adds it, or its runs to the family of its name.
 void add_family(PublishedFamily family, std::vector<PublishedFamily>& families);
 

@@ -16,19 +16,6 @@ namespace {
 using collect::GroupTimes;
 using Tables = std::span<const collect::GroupTable>;
 
-/// The rows of a scope, or of a sum of scope cgroup.
-struct ScopeView {
-  Scope scope;
-  const collect::ScopePlan& plan;
-  Tables tables;
-  std::optional<std::size_t> sum;
-  std::string name_of_sum;  ///< label `sum`; empty: none
-
-  const Rows& rows(const RowLabels& labels, Aggregation aggregation) const {
-    return sum ? labels.of_sum(*sum) : labels.of(scope, aggregation);
-  }
-};
-
 const collect::GroupRow& row_of(const SampleRun& run, Tables tables, std::size_t row) {
   return tables[run.table].rows[row];
 }
@@ -185,33 +172,31 @@ FamilyHead head_of(const FamilyEntry& row) {
   return {std::string(row.name), std::string(row.help), row.type};
 }
 
-std::string labels_of_group(const ScopeView& view, const collect::GroupPlan& group) {
+std::string labels_of_group(const ScopeView& view, const collect::GroupPlan& group,
+                            const collect::CountingPlan& plan) {
   const std::string pmu = group.pmu.empty() ? "" : label("pmu", group.pmu);
-  return join_labels({view.name_of_sum, label("group", group.name), pmu});
+  const bool is_of_sum = view.sum && !plan.sums[*view.sum].is_series;
+  const std::string sum = is_of_sum ? label("sum", plan.sums[*view.sum].name) : "";
+  return join_labels({sum, label("group", group.name), pmu});
 }
 
 std::string_view group_of(const collect::PublishedEvent& column, const collect::ScopePlan& plan) {
   return plan.groups[column.parts.front().group].name;
 }
 
-void add_runs(const GroupFamily& family, const ScopeView& view, const collect::Evidence& evidence,
+void add_runs(const GroupFamily& family, const ScopeView& view, const collect::CountingPlan& plan,
               const RowLabels& rows, std::vector<SampleRun>& runs) {
   for (std::size_t table = 0; table < view.plan.groups.size(); ++table) {
     const collect::GroupPlan& group = view.plan.groups[table];
-    if (!group.is_published || !family.has(group, view.tables[table], evidence)) continue;
+    if (!group.is_published || !family.has(group, view.tables[table], plan.evidence)) continue;
     runs.push_back({.scope = view.scope,
                     .sum = view.sum,
                     .group = collect::configured_name(group),
-                    .before = labels_of_group(view, group),
+                    .before = labels_of_group(view, group, plan),
                     .rows = &view.rows(rows, group.aggregation),
                     .read = family.read,
                     .table = table});
   }
-}
-
-std::vector<EventFamily> families_of(const ScopeView& view, const collect::CountingPlan& plan) {
-  return view.sum ? exposition::families_of(plan.sums[*view.sum], plan)
-                  : exposition::families_of(view.scope, plan);
 }
 
 PublishedFamily family_of(const Part& part, const EventFamily& events, const ScopeView& view,
@@ -256,33 +241,19 @@ bool has_evidence(const ScopeView& view, const collect::CountingPlan& plan) {
   return collect::has_evidence(kind, plan.evidence);
 }
 
-std::vector<ScopeView> rows_with_counts(const collect::Snapshot& snapshot) {
-  const collect::CountingPlan& plan = *snapshot.plan;
-  std::vector<ScopeView> views = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}, {}}};
-  if (plan.publishes_cgroups) {
-    views.push_back({Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}, {}});
-  }
-  for (std::size_t sum = 0; sum < plan.sums.size(); ++sum) {
-    const collect::SumPlan& of = plan.sums[sum];
-    views.push_back({Scope::kCgroup, plan.cgroup, snapshot.sums[sum].groups, sum,
-                     of.is_series ? std::string() : label("sum", of.name)});
-  }
-  return views;
-}
-
 }  // namespace
 
 void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
                   std::vector<PublishedFamily>& families) {
   const collect::CountingPlan& plan = *snapshot.plan;
-  const std::vector<ScopeView> scopes = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}, {}},
-                                         {Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}, {}}};
-  const std::vector<ScopeView> published_rows = rows_with_counts(snapshot);
+  const std::vector<ScopeView> scopes = {{Scope::kCpu, plan.cpu, snapshot.cpu, {}},
+                                         {Scope::kCgroup, plan.cgroup, snapshot.cgroup, {}}};
+  const std::vector<ScopeView> published_rows = published_views(snapshot);
   for (const GroupFamily& family : kGroupFamilies) {
     PublishedFamily published{head_of(family.family), {}};
     for (const ScopeView& view : published_rows) {
       if (!family.is_always && !has_evidence(view, plan)) continue;
-      add_runs(family, view, plan.evidence, rows, published.runs);
+      add_runs(family, view, plan, rows, published.runs);
     }
     families.push_back(std::move(published));
   }
