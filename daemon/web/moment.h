@@ -15,12 +15,4 @@ struct Moment {
   }
 };
 
-inline std::chrono::nanoseconds operator-(const Moment& later, const Moment& earlier) {
-  return later.steady - earlier.steady;
-}
-
-inline Moment operator-(const Moment& moment, std::chrono::nanoseconds before) {
-  return {moment.at - before, moment.steady - before};
-}
-
 }  // namespace pex::daemon
