@@ -1,6 +1,5 @@
 #include "daemon/run/counting_session.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -17,31 +16,21 @@ bool are_alike(const CountingSession& one, const CountingSession& other) {
          one.plan.budget == other.plan.budget;
 }
 
-std::size_t count_published(const collect::ScopePlan& plan) {
-  return static_cast<std::size_t>(
-      std::count_if(plan.groups.begin(), plan.groups.end(),
-                    [](const collect::GroupPlan& group) { return group.is_published; }));
-}
-
-std::size_t count_published(const collect::CountingPlan& plan) {
-  return count_published(plan.cpu) + count_published(plan.cgroup);
-}
-
-std::size_t count_kept(const collect::ScopePlan& before, const collect::ScopePlan& plan) {
-  return static_cast<std::size_t>(
-      std::count_if(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
-        return group.is_published && find_group(before, group.id);
-      }));
-}
-
+/// Groups of both sessions are kept if the collector is.
 GroupChanges count_changes(const CountingSession* in_force, const CountingSession& next) {
-  const collect::CountingPlan& plan = next.plan.counting;
-  if (in_force == nullptr) return {.opened = count_published(plan)};
-  const collect::CountingPlan& before = in_force->plan.counting;
-  GroupChanges changes{0, count_published(plan), count_published(before)};
-  if (in_force->basis != next.basis) return changes;
-  changes.kept = count_kept(before.cpu, plan.cpu) + count_kept(before.cgroup, plan.cgroup);
-  changes.opened -= changes.kept;
+  const collect::CountingPlan nothing;
+  const collect::CountingPlan& before = in_force == nullptr ? nothing : in_force->plan.counting;
+  const bool goes_on = in_force != nullptr && in_force->basis == next.basis;
+  GroupChanges changes;
+  for (const auto scope : {&collect::CountingPlan::cpu, &collect::CountingPlan::cgroup}) {
+    for (const collect::GroupPlan& group : (next.plan.counting.*scope).groups) {
+      if (!group.is_published) continue;
+      ++(goes_on && find_group(before.*scope, group.id) ? changes.kept : changes.opened);
+    }
+    for (const collect::GroupPlan& group : (before.*scope).groups) {
+      changes.closed += group.is_published ? 1 : 0;
+    }
+  }
   changes.closed -= changes.kept;
   return changes;
 }
