@@ -32,7 +32,7 @@ void drop_all_but(std::uint64_t kept, cap_t sets) {
 
 void take_permitted(cap_t sets) {
   for (const host::Capability capability : host::kCapabilities) {
-    const auto number = static_cast<cap_value_t>(host::bit_of(capability));
+    const auto number = static_cast<cap_value_t>(capability);
     cap_flag_value_t is_permitted = CAP_CLEAR;
     ::cap_get_flag(sets, number, CAP_PERMITTED, &is_permitted);
     if (is_permitted == CAP_SET) ::cap_set_flag(sets, CAP_EFFECTIVE, 1, &number, CAP_SET);

@@ -1,6 +1,5 @@
 #include "host/permissions.h"
 
-#include <linux/capability.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -18,18 +17,13 @@ constexpr const char* kOwnStatus = "/proc/self/status";
 
 struct CapabilityEntry {
   Capability capability;
-  unsigned bit;
   std::string_view name;
 };
 constexpr CapabilityEntry kCapabilityRows[] = {
-    {Capability::kPerfmon, CAP_PERFMON, "CAP_PERFMON"},
-    {Capability::kSysAdmin, CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
-    {Capability::kDacReadSearch, CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+    {Capability::kPerfmon, "CAP_PERFMON"},
+    {Capability::kSysAdmin, "CAP_SYS_ADMIN"},
+    {Capability::kDacReadSearch, "CAP_DAC_READ_SEARCH"},
 };
-
-const CapabilityEntry& row_of(Capability capability) {
-  return *lookup(kCapabilityRows, &CapabilityEntry::capability, capability);  // each has an entry
-}
 
 /// The whole of `text` as a number, which may be negative.
 template <typename Number>
@@ -78,12 +72,8 @@ std::optional<bool> flag(std::string_view status, std::string_view key) {
 
 }  // namespace
 
-unsigned bit_of(Capability capability) { return row_of(capability).bit; }
-
-std::string_view name_of(Capability capability) { return row_of(capability).name; }
-
-bool CapabilitySet::has(Capability capability) const {
-  return (bits >> bit_of(capability) & 1) != 0;
+std::string_view name_of(Capability capability) {
+  return lookup(kCapabilityRows, &CapabilityEntry::capability, capability)->name;
 }
 
 Permissions parse_permissions(std::string_view status) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <linux/capability.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,25 +12,25 @@
 
 namespace pex::host {
 
-/// The capabilities (capabilities(7)) that decide what can be counted.
-enum class Capability {
-  kPerfmon,        ///< since Linux 5.8: whole CPUs and cgroups
-  kSysAdmin,       ///< the same on every kernel, and probes in programs
-  kDacReadSearch,  ///< a tracefs that only root may read
+/// The capabilities (capabilities(7)) that decide what can be counted, by their bits in a set of
+/// them (linux/capability.h).
+enum class Capability : unsigned {
+  kPerfmon = CAP_PERFMON,                ///< since Linux 5.8: whole CPUs and cgroups
+  kSysAdmin = CAP_SYS_ADMIN,             ///< the same on every kernel, and probes in programs
+  kDacReadSearch = CAP_DAC_READ_SEARCH,  ///< a tracefs that only root may read
 };
 
 inline constexpr Capability kCapabilities[] = {Capability::kPerfmon, Capability::kSysAdmin,
                                                Capability::kDacReadSearch};
-
-/// Its bit in a set of them (linux/capability.h).
-unsigned bit_of(Capability capability);
 
 /// "CAP_PERFMON"
 std::string_view name_of(Capability capability);
 
 struct CapabilitySet {
   std::uint64_t bits = 0;  ///< of every capability that the kernel knows
-  bool has(Capability capability) const;
+  bool has(Capability capability) const {
+    return (bits >> static_cast<unsigned>(capability) & 1) != 0;
+  }
 };
 
 enum class Seccomp { kOff, kStrict, kFilter };
