@@ -43,28 +43,13 @@ void Renderer::remember(const collect::Snapshot& snapshot) {
   is_too_large_ = false;
 }
 
-void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection,
-                     FormatWriter& writer) {
-  const bool with_cgroups = has_cgroups(selection, snapshot.plan->cgroup);
-  for (const PublishedFamily& family : catalogue_->families()) {
-    writer.begin(family.head);
-    for (const SampleRun& run : family.runs) {
-      if (run.group.empty() ? !with_cgroups : !selection.has(run.group)) continue;
-      read(run, snapshot, numbers_);
-      writer.write(run.before, *run.rows, run.behind, numbers_, run.since);
-    }
-  }
-}
-
 bool Renderer::is_to_be_kept(const collect::Snapshot& snapshot,
                              const RenderOptions& options) const {
   return options.selection == Selection{} && snapshot.number > 0 && !is_too_large_;
 }
 
-/// Without a selection. Reads and writes what has changed since the kept text, and copies the rest
-/// from that.
-void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
-                          FormatWriter& writer) {
+/// What is kept is then of `snapshot`; its text, if there is one, is still that of an earlier one.
+void Renderer::begin_kept(const collect::Snapshot& snapshot, const RenderOptions& options) {
   const auto boot = boot_date();
   if (kept_.options != options || kept_.number > snapshot.number || kept_.boot != boot) {
     kept_.text = nullptr;
@@ -73,18 +58,27 @@ void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions
   kept_.options = options;
   kept_.boot = boot;
   kept_.number = snapshot.number;
+}
+
+/// If the text is to be kept, reads and writes what has changed since the kept one, and copies the
+/// rest from that.
+void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection, bool is_kept,
+                     FormatWriter& writer) {
+  const bool with_cgroups = has_cgroups(selection, snapshot.plan->cgroup);
   std::size_t number = 0;
   for (const PublishedFamily& family : catalogue_->families()) {
     writer.begin(family.head);
     for (const SampleRun& run : family.runs) {
-      if (number == kept_.places.size()) kept_.places.emplace_back();
-      SamplePlaces& places = kept_.places[number++];
-      const Catalogue::Changes changes = catalogue_->changes(run);
+      if (run.group.empty() ? !with_cgroups : !selection.has(run.group)) continue;
+      const auto changes = is_kept ? catalogue_->changes(run) : Catalogue::Changes::kAny;
+      const std::size_t place = number++;
       if (changes == Catalogue::Changes::kAny) {
         read(run, snapshot, numbers_);
         writer.write(run.before, *run.rows, run.behind, numbers_, run.since);
         continue;
       }
+      if (place >= kept_.places.size()) kept_.places.resize(place + 1);
+      SamplePlaces& places = kept_.places[place];
       if (!kept_.text) {
         read(run, snapshot, numbers_);
         writer.write(run.before, *run.rows, run.behind, numbers_, run.since, places);
@@ -120,11 +114,8 @@ void Renderer::render(const collect::Snapshot* snapshot, const SelfReading& self
   FormatWriter writer{options.format, options.created, *text};
   if (snapshot != nullptr) remember(*snapshot);
   const bool is_kept = snapshot != nullptr && is_to_be_kept(*snapshot, options);
-  if (is_kept) {
-    write_news(*snapshot, options, writer);
-  } else if (snapshot != nullptr) {
-    write(*snapshot, options.selection, writer);
-  }
+  if (is_kept) begin_kept(*snapshot, options);
+  if (snapshot != nullptr) write(*snapshot, options.selection, is_kept, writer);
   self.write(options.selection, writer);
   writer.finish();
   if (is_kept) keep(text);

@@ -50,10 +50,10 @@ class Renderer {
   };
 
   void remember(const collect::Snapshot& snapshot);
-  void write(const collect::Snapshot& snapshot, const Selection& selection, FormatWriter& writer);
   bool is_to_be_kept(const collect::Snapshot& snapshot, const RenderOptions& options) const;
-  void write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
-                  FormatWriter& writer);
+  void begin_kept(const collect::Snapshot& snapshot, const RenderOptions& options);
+  void write(const collect::Snapshot& snapshot, const Selection& selection, bool is_kept,
+             FormatWriter& writer);
   void find_changed(const collect::Snapshot& snapshot);
   void keep(const std::shared_ptr<std::string>& text);
 
