@@ -1,14 +1,8 @@
 #include <signal.h>
 
-#include "daemon/commands/check_config.h"
 #include "daemon/commands/commands.h"
 #include "daemon/commands/health.h"
-#include "daemon/commands/list_cgroups.h"
-#include "daemon/commands/list_events.h"
 #include "daemon/commands/machine_record.h"
-#include "daemon/commands/reset.h"
-#include "daemon/commands/size.h"
-#include "daemon/commands/stat.h"
 #include "daemon/doctor/doctor.h"
 #include "daemon/log/fatal_errors.h"
 #include "daemon/log/stderr_text.h"

@@ -1,5 +1,3 @@
-#include "daemon/commands/check_config.h"
-
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/commands.h"
 #include "daemon/commands/machine_record.h"
 #include "daemon/doctor/records_trial.h"
 #include "daemon/run/crash_guard.h"

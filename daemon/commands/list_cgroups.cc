@@ -1,5 +1,3 @@
-#include "daemon/commands/list_cgroups.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <iostream>

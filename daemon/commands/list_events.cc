@@ -1,5 +1,3 @@
-#include "daemon/commands/list_events.h"
-
 #include <fnmatch.h>
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "daemon/commands/reset.h"
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
+#include "daemon/commands/commands.h"
 #include "daemon/run/crash_guard.h"
 
 namespace pex::daemon {

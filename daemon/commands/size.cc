@@ -1,5 +1,3 @@
-#include "daemon/commands/size.h"
-
 #include <iostream>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/commands.h"
 #include "daemon/commands/sizes.h"
 #include "plan/load_plan.h"
 #include "targets/budget.h"

@@ -1,5 +1,3 @@
-#include "daemon/commands/stat.h"
-
 #include <signal.h>
 
 #include <cerrno>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "daemon/cli/standard_output.h"
+#include "daemon/commands/commands.h"
 #include "daemon/commands/stat_counting.h"
 #include "daemon/commands/stat_plan.h"
 #include "daemon/commands/stat_report.h"

@@ -1,5 +1,3 @@
-#include "daemon/commands/check_config.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/commands/commands.h"
 #include "daemon/run/app.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"

@@ -15,8 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/commands/check_config.h"
-#include "daemon/commands/reset.h"
+#include "daemon/commands/commands.h"
 #include "daemon/run/app.h"
 #include "http/fetch.h"
 #include "support/counting_kernel.h"

@@ -1,11 +1,10 @@
-#include "daemon/commands/list_events.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <string>
 
+#include "daemon/commands/commands.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"

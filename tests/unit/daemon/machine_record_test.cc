@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/commands/check_config.h"
+#include "daemon/commands/commands.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
