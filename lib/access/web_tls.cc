@@ -84,19 +84,15 @@ void read_pem_file(const yaml::Value& value, ParsedTls& parsed) {
   (parsed.*pem_member).pem.file = std::filesystem::path(parsed.directory) / *text;
 }
 
-template <typename Entry>
-const Entry* read_known(const yaml::Value& value, std::span<const Entry> table,
-                        const yaml::Expected& expected, ParsedTls& parsed) {
-  const Entry* found = yaml::read_entry<Entry>(value, table, expected.what, expected);
+template <typename T>
+void read_known(const yaml::Value& value, std::span<const yaml::Word<T>> table,
+                const yaml::Expected& expected, ParsedTls& parsed, T& target) {
+  const auto* found = yaml::read_entry<yaml::Word<T>>(value, table, expected.what, expected);
   if (found == nullptr) parsed.knows_all_words = false;
-  return found;
+  if (found != nullptr) target = found->value;
 }
 
-struct ClientAuthEntry {
-  std::string_view word;
-  ClientCertificate policy;
-};
-constexpr ClientAuthEntry kClientAuths[] = {
+constexpr yaml::Word<ClientCertificate> kClientAuths[] = {
     {"NoClientCert", ClientCertificate::kNone},
     {"RequestClientCert", ClientCertificate::kRequested},
     {"RequireAnyClientCert", ClientCertificate::kAny},
@@ -111,24 +107,19 @@ constexpr yaml::Expected kClientAuth = {
 
 void read_client_auth(const yaml::Value& value, ParsedTls& parsed) {
   parsed.client_auth = value;
-  const auto* found = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, parsed);
-  if (found != nullptr) parsed.tls.client_certificate = found->policy;
+  read_known<ClientCertificate>(value, kClientAuths, kClientAuth, parsed,
+                                parsed.tls.client_certificate);
 }
 
-struct VersionEntry {
-  std::string_view word;
-  TlsVersion version;
-};
-constexpr VersionEntry kVersions[] = {{"TLS10", TlsVersion::kTls10},
-                                      {"TLS11", TlsVersion::kTls11},
-                                      {"TLS12", TlsVersion::kTls12},
-                                      {"TLS13", TlsVersion::kTls13}};
+constexpr yaml::Word<TlsVersion> kVersions[] = {{"TLS10", TlsVersion::kTls10},
+                                                {"TLS11", TlsVersion::kTls11},
+                                                {"TLS12", TlsVersion::kTls12},
+                                                {"TLS13", TlsVersion::kTls13}};
 constexpr yaml::Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
 
 template <TlsVersion TlsSettings::*version>
 void read_version(const yaml::Value& value, ParsedTls& parsed) {
-  const auto* found = read_known<VersionEntry>(value, kVersions, kVersion, parsed);
-  if (found != nullptr) parsed.tls.*version = found->version;
+  read_known<TlsVersion>(value, kVersions, kVersion, parsed, parsed.tls.*version);
 }
 
 void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
@@ -267,11 +258,11 @@ std::optional<TlsSettings> read_tls(const yaml::Value& value, const std::string&
 }
 
 std::string_view word_of(ClientCertificate policy) {
-  return lookup(kClientAuths, &ClientAuthEntry::policy, policy)->word;
+  return lookup(kClientAuths, &yaml::Word<ClientCertificate>::value, policy)->word;
 }
 
 std::string_view word_of(TlsVersion version) {
-  return lookup(kVersions, &VersionEntry::version, version)->word;
+  return lookup(kVersions, &yaml::Word<TlsVersion>::value, version)->word;
 }
 
 void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {

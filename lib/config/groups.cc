@@ -56,18 +56,16 @@ void read_name(const yaml::Value& value, ParsedGroup& parsed) {
   parsed.names.add(*name, value);
 }
 
-struct ScopeEntry {
-  std::string_view word;
-  bool Group::*scope;
-};
-constexpr ScopeEntry kScopes[] = {{"cpu", &Group::cpu_scope}, {"cgroup", &Group::cgroup_scope}};
+constexpr yaml::Word<bool Group::*> kScopes[] = {{"cpu", &Group::cpu_scope},
+                                                 {"cgroup", &Group::cgroup_scope}};
 constexpr yaml::Expected kScope = {"cpu, cgroup or a list of both",
                                    "write cpu, cgroup or [cpu, cgroup]"};
 
 void read_scope_word(const yaml::Value& value, yaml::DuplicateKeys& duplicates, Group& group) {
-  const ScopeEntry* found = yaml::read_entry<ScopeEntry>(value, kScopes, "a scope", kScope);
+  const auto* found =
+      yaml::read_entry<yaml::Word<bool Group::*>>(value, kScopes, "a scope", kScope);
   if (found == nullptr) return;
-  if (duplicates.add(std::string(found->word), value)) group.*found->scope = true;
+  if (duplicates.add(std::string(found->word), value)) group.*found->value = true;
 }
 
 void read_scopes(const yaml::Value& value, Group& group) {

@@ -118,13 +118,6 @@ std::string written(const Entry (&table)[size], T Entry::*column, T value) {
   return written(lookup(table, column, value)->word);
 }
 
-/// A word of the file, and what it means.
-template <typename T>
-struct Word {
-  std::string_view word;
-  T value;
-};
-
 /// The words that a key may have.
 template <typename T>
 struct Choice {

@@ -141,6 +141,13 @@ void assign(T& target, const std::optional<Read>& read) {
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy);
 
+/// A word of the file, and what it means.
+template <typename T>
+struct Word {
+  std::string_view word;
+  T value;
+};
+
 /// The entry of a table whose `word` is the value; null after an error.
 template <typename Entry>
 const Entry* read_entry(const Value& value, std::span<const Entry> table, std::string_view noun,
