@@ -2,6 +2,7 @@
 
 #include <semaphore.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -11,6 +12,13 @@
 #endif
 
 namespace pex {
+
+/// As system calls take it; 0 for a time that has passed.
+inline timespec timespec_of(std::chrono::nanoseconds time) {
+  time = std::max(time, std::chrono::nanoseconds{0});
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return {seconds.count(), (time - seconds).count()};
+}
 
 /// Wakes sleeping threads: sem_overview(7), which takes no lock. If a real-time task preempts a
 /// thread while it posts, no other thread is delayed. std::binary_semaphore of g++ 12 yields
@@ -41,11 +49,7 @@ class Semaphore {
 
   /// False if no post arrived by `deadline`.
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
-    using std::chrono::nanoseconds;
-    using std::chrono::seconds;
-    const nanoseconds time = deadline.time_since_epoch();
-    const timespec at{std::chrono::duration_cast<seconds>(time).count(),
-                      (time % seconds{1}).count()};
+    const timespec at = timespec_of(deadline.time_since_epoch());
     int failed = 0;
     do {
       failed = ::sem_clockwait(&semaphore_, CLOCK_MONOTONIC, &at);

@@ -4,7 +4,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -15,13 +14,6 @@ using std::chrono::nanoseconds;
 
 /// Without a descriptor to poll, the other one is looked at so often.
 constexpr std::chrono::milliseconds kWithoutEvent{50};
-
-/// None of a time that has passed.
-timespec timespec_of(nanoseconds time) {
-  time = std::max(time, nanoseconds{0});
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  return {seconds.count(), (time - seconds).count()};
-}
 
 }  // namespace
 
