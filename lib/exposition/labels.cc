@@ -47,10 +47,4 @@ std::vector<std::pair<std::string, std::string>> split_labels(std::string_view l
   return split;
 }
 
-std::string labels_of_event(const events::EventIdentity& event) {
-  std::string labels;
-  for (const auto& [name, value] : event.labels) labels = join_labels({labels, label(name, value)});
-  return labels;
-}
-
 }  // namespace pex::exposition

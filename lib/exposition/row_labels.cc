@@ -19,13 +19,6 @@ std::string host_labels(Aggregation aggregation, const host::CpuPlace& place) {
   return labels;
 }
 
-std::string with_information(std::string labels, const cgroup::Description& description) {
-  for (const auto& [name, value] : description.information) {
-    labels = join_labels({labels, label(name, value)});
-  }
-  return labels;
-}
-
 std::string labels_of_sum(const collect::SumPlan& sum, const collect::SumRow& row) {
   if (row.of_series) return identity_of(row.values.front(), *row.of_series);
   std::string labels;
@@ -61,7 +54,7 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
     const bool is_named = !target.is_free() && !is_shared(target);
     identities.push_back(is_named ? identity_of(target.path, *target.description) : "");
     if (!is_named || !target.is_published) continue;
-    information_.add(with_information(identities.back(), *target.description), target.since);
+    information_.add(with_labels(identities.back(), target.description->information), target.since);
   }
   for (const collect::CgroupRow& row : snapshot.cgroup_rows) {
     if (is_shared(targets.cgroups[row.target])) {
@@ -76,17 +69,14 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
     for (const collect::SumRow& row : snapshot.sums[number].rows) {
       const std::string labels = labels_of_sum(sums[number], row);
       rows.add(labels, row.since);
-      if (row.of_series) information_.add(with_information(labels, *row.of_series), row.since);
+      if (row.of_series)
+        information_.add(with_labels(labels, row.of_series->information), row.since);
     }
   }
 }
 
 std::string identity_of(std::string_view path, const cgroup::Description& description) {
-  std::string labels = label("cgroup", path);
-  for (const auto& [name, value] : description.identity) {
-    labels = join_labels({labels, label(name, value)});
-  }
-  return labels;
+  return with_labels(label("cgroup", path), description.identity);
 }
 
 }  // namespace pex::exposition

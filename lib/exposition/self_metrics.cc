@@ -35,12 +35,6 @@ FamilyType type_of(const MetricFamily& family) {
   return family.name.ends_with("_info") ? FamilyType::kInfo : FamilyType::kGauge;
 }
 
-std::string labels_of(const ClientMetric& metric) {
-  std::string labels;
-  for (const auto& [name, value] : metric.label) labels = join_labels({labels, label(name, value)});
-  return labels;
-}
-
 /// The group that selects a sample; the pieces of a group belong to it, and auxiliary groups to the
 /// exporter.
 std::string_view group_of(const ClientMetric& metric) {
@@ -80,7 +74,7 @@ class CollectedReading final : public SelfReading {
           continue;
         }
         const double value = family.counts() ? sample.counter.value : sample.gauge.value;
-        writer.write(labels_of(sample), real(value), since(family));
+        writer.write(with_labels({}, sample.label), real(value), since(family));
       }
     }
   }
