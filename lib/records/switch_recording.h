@@ -66,7 +66,6 @@ class SwitchRecording {
   /// Stops the groups that have the counts of this one, so that others have the PMU, or starts them
   /// again. Not the base, which needs no PMU.
   Result<> set_paused(const GroupPlan& plan, bool paused);
-  bool is_paused(std::size_t group) const { return groups_[group].is_paused; }
 
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
   /// the records of this poll were like.
@@ -94,16 +93,13 @@ class SwitchRecording {
   }
   /// The group of a plan that is the base; null: it has no events.
   const GroupPlan* base_plan() const { return groups_.front().plan; }
-  bool notes_moves() const { return ring_.notes_moves(kBase); }
-  /// Why it does not, if there is a tracepoint.
+  /// Why moves are not noted, if there is a tracepoint.
   const std::optional<Error>& moves_refused() const { return moves_refused_; }
   /// Whether the calling thread is in the cgroup or below it, as far as its own one is known.
   bool runs_in(const cgroup::Cgroup& cgroup) const;
 
   /// Statistics of the records since the start.
   const SwitchAttribution& attribution() const { return attribution_; }
-  /// Records that made no sense, or could not be decoded.
-  std::uint64_t unreadable() const { return ring_.totals().unreadable; }
 
   /// The time of the base has not advanced between two polls, so the kernel does not count, and
   /// reports no error.
@@ -112,7 +108,6 @@ class SwitchRecording {
   int descriptor() const { return ring_.fd(); }
   std::size_t counters() const;  ///< open ones, each a descriptor
   std::size_t ring_bytes() const { return ring_.size(); }
-  perf::SwitchLeader leader() const { return ring_.leader(); }
 
  private:
   struct Group {
