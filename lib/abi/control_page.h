@@ -2,7 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -1,6 +1,5 @@
 #include "cgroup/cgroup.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <string>
 #include <system_error>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "count/estimation.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace pex::collect {
 namespace {

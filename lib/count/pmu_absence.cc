@@ -1,7 +1,5 @@
 #include "count/pmu_absence.h"
 
-#include <utility>
-
 #include "count/totals.h"
 #include "estimate/group_estimator.h"
 

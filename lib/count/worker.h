@@ -8,7 +8,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 #include "base/result.h"
 #include "base/semaphore.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 namespace pex::estimate {
 
 /// Sums over intervals of the windows on the PMU, and of the whole intervals. Times in ns,

@@ -9,7 +9,6 @@
 
 #include "base/ascii.h"
 #include "base/lookup.h"
-#include "base/text.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
 #include "events/event_table.h"

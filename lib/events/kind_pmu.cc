@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/lookup.h"
-#include "base/text.h"
 #include "events/event_names.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "events/event_names.h"
 #include "events/event_table.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/lookup.h"
-#include "events/event_names.h"
 #include "events/event_table.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"

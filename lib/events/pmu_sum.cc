@@ -10,7 +10,6 @@
 #include "base/lookup.h"
 #include "base/text.h"
 #include "events/core_pmu.h"
-#include "events/event_names.h"
 #include "events/pmu_terms.h"
 
 namespace pex::events {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <string>
 #include <tuple>
 
 namespace pex::events {

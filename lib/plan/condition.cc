@@ -1,7 +1,6 @@
 #include "plan/condition.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/ascii.h"
 #include "base/text.h"

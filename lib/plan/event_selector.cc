@@ -1,7 +1,6 @@
 #include "plan/event_selector.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>

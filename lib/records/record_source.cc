@@ -7,7 +7,6 @@
 
 #include "records/record_cost.h"
 #include "records/record_errors.h"
-#include "targets/budget.h"
 #include "targets/targets.h"
 
 namespace pex::collect {

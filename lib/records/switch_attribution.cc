@@ -1,6 +1,5 @@
 #include "records/switch_attribution.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/increase.h"

@@ -2,8 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include <cerrno>
-
 #include "abi/record/unknown_bits.h"
 
 namespace pex::perf {

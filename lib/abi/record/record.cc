@@ -3,7 +3,6 @@
 #include <linux/perf_event.h>
 
 #include <iterator>
-#include <type_traits>
 
 namespace pex::perf {
 namespace {
