@@ -35,8 +35,9 @@ std::vector<std::string> LeftOut::paths(std::size_t most) const {
   return paths;
 }
 
-LeftOut::Use LeftOut::read(const std::string& path) const {
-  return {path, cpu_use(hierarchy_, path).value_or(0)};
+LeftOut::Use LeftOut::read(AreRead::value_type& each) {
+  unknown_ -= std::exchange(each.second, true) ? 0 : 1;
+  return {each.first, cpu_use(hierarchy_, each.first).value_or(0)};
 }
 
 std::vector<LeftOut::Use> LeftOut::refresh(Clock::time_point now) {
@@ -50,8 +51,7 @@ std::vector<LeftOut::Use> LeftOut::refresh(Clock::time_point now) {
   auto next = are_read_.upper_bound(refreshed_last_);
   for (; uses.size() < std::min(due, are_read_.size()); ++next) {
     if (next == are_read_.end()) next = are_read_.begin();
-    unknown_ -= std::exchange(next->second, true) ? 0 : 1;
-    uses.push_back(read(next->first));
+    uses.push_back(read(*next));
     refreshed_last_ = next->first;
   }
   return uses;
@@ -60,10 +60,7 @@ std::vector<LeftOut::Use> LeftOut::refresh(Clock::time_point now) {
 std::vector<LeftOut::Use> LeftOut::read_unknown(std::size_t max_reads) {
   std::vector<Use> uses;
   for (auto each = are_read_.begin(); unknown_ > 0 && uses.size() < max_reads; ++each) {
-    if (each->second) continue;
-    each->second = true;
-    --unknown_;
-    uses.push_back(read(each->first));
+    if (!each->second) uses.push_back(read(*each));
   }
   return uses;
 }

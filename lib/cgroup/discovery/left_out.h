@@ -48,13 +48,14 @@ class LeftOut {
   std::vector<Use> read_unknown(std::size_t max_reads = kMaxReads);
 
  private:
-  Use read(const std::string& path) const;
+  using AreRead = std::map<std::string, bool>;
+  Use read(AreRead::value_type& each);
 
   Hierarchy hierarchy_;
-  std::map<std::string, bool> are_read_;  ///< whether its use was ever read, by path
-  std::size_t unknown_ = 0;               ///< the number of unread ones
-  std::string refreshed_last_;            ///< the path read last; the next one follows in the order
-                                          ///< of paths
+  AreRead are_read_;            ///< whether its use was ever read, by path
+  std::size_t unknown_ = 0;     ///< the number of unread ones
+  std::string refreshed_last_;  ///< the path read last; the next one follows in the order
+                                ///< of paths
   std::optional<Clock::time_point> refreshed_at_;
 };
 
