@@ -113,16 +113,6 @@ Result<Mapping> LinuxPerfKernel::map(int fd, std::size_t bytes, std::size_t offs
   return Mapping{start, bytes};
 }
 
-Result<> LinuxPerfKernel::enable_group(int leader_fd) {
-  if (::ioctl(leader_fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) != 0) return last_error();
-  return {};
-}
-
-Result<> LinuxPerfKernel::disable_group(int leader_fd) {
-  if (::ioctl(leader_fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) != 0) return last_error();
-  return {};
-}
-
 Result<std::size_t> LinuxPerfKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   const ssize_t bytes = ::read(leader_fd, words.data(), words.size_bytes());
   if (bytes < 0) return last_error();

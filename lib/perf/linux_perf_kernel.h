@@ -8,8 +8,6 @@ namespace pex::perf {
 class LinuxPerfKernel final : public PerfKernel {
  public:
   Result<OpenCounter> open(const CounterRequest& request) override;
-  Result<> enable_group(int leader_fd) override;
-  Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
   Result<OpenCounter> open_event(EventAttr& attr, const EventTarget& target) override;
   Result<> control(int fd, EventControl operation, std::uint64_t argument) override;

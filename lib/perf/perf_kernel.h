@@ -1,5 +1,7 @@
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -91,10 +93,14 @@ class PerfKernel {
   virtual Result<OpenCounter> open(const CounterRequest& request) = 0;
 
   /// Starts a group that was opened disabled; restarts a pinned group that lost its place.
-  virtual Result<> enable_group(int leader_fd) = 0;
+  virtual Result<> enable_group(int leader_fd) {
+    return control(leader_fd, EventControl::kEnable, PERF_IOC_FLAG_GROUP);
+  }
 
   /// Stops a group, counts and times, until it is started again.
-  virtual Result<> disable_group(int leader_fd) = 0;
+  virtual Result<> disable_group(int leader_fd) {
+    return control(leader_fd, EventControl::kDisable, PERF_IOC_FLAG_GROUP);
+  }
 
   /// Returns the number of words read. Zero means that a pinned group lost its place on the PMU: a
   /// state, not a failure. A member's descriptor reads the whole group as well, even in that state.
