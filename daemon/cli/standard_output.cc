@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
@@ -27,15 +30,19 @@ bool has_no_reader() {
 /// and may have failed long before its end, so that a line break is tried.
 int refusal() { return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0; }
 
-/// For a shell, and another working directory: " --config.file='/etc/a b.yaml'"; nothing for none.
+/// In single quotes of a shell.
+std::string for_shell(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+/// For another working directory: " --config.file='/etc/a b.yaml'"; nothing for no path.
 std::string path_option(const char* option, const std::string& path) {
   if (path.empty()) return {};
   std::error_code ignored;
-  std::string quoted;
-  for (const char c : std::filesystem::absolute(path, ignored).string()) {
-    quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return std::string(" ") + option + "='" + quoted + "'";
+  return std::string(" ") + option + "=" +
+         for_shell(std::filesystem::absolute(path, ignored).string());
 }
 
 Error not_written(int code) {
@@ -44,10 +51,31 @@ Error not_written(int code) {
           code == ENOSPC || code == EDQUOT ? "free space where standard output is written to" : ""};
 }
 
-constexpr const char* kUnitEnvironment =
-    "--property=Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml "
-    "--property=EnvironmentFile=-/etc/default/perf_event_exporter "
-    "--property=EnvironmentFile=-/etc/sysconfig/perf_event_exporter ";
+/// What decides which files and events the shipped unit may open, as systemctl shows it.
+constexpr const char* kShippedUnit =
+    "DynamicUser=yes\nAmbientCapabilities=CAP_PERFMON\nProtectHome=yes\n"
+    "Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml\n";
+constexpr const char* kShowUnit =
+    "systemctl show --property=LoadState,DynamicUser,User,SupplementaryGroups,AmbientCapabilities,"
+    "ProtectHome,Environment perf_event_exporter.service 2>/dev/null";
+constexpr const char* kUnitFiles =
+    " --property=EnvironmentFile=-/etc/default/perf_event_exporter"
+    " --property=EnvironmentFile=-/etc/sysconfig/perf_event_exporter";
+
+/// The same of the installed unit with its drop-ins, if there is one.
+std::string installed_unit() {
+  FILE* const output = ::popen(kShowUnit, "r");
+  if (output == nullptr) return kShippedUnit;
+  std::string text;
+  char part[4096];
+  for (std::size_t got = 0; (got = std::fread(part, 1, sizeof part, output)) > 0;) {
+    text.append(part, got);
+  }
+  ::pclose(output);
+  constexpr std::string_view kIsThere = "LoadState=loaded\n";
+  const std::size_t at = text.find(kIsThere);
+  return at == text.npos ? kShippedUnit : text.erase(at, kIsThere.size());
+}
 
 }  // namespace
 
@@ -74,13 +102,16 @@ void print_note_for_root(const std::string& command, const Options& options) {
   if (::sd_booted() > 0) {
     // The unit may have another file (CONFIG) than the one that packages install (systemd/).
     const bool is_of_unit = options.config_file == kInstalledConfig;
-    note +=
-        "; with those of the service: systemd-run --quiet --pipe --wait --property=DynamicUser=yes "
-        "--property=AmbientCapabilities=CAP_PERFMON --property=ProtectHome=yes " +
-        std::string(is_of_unit ? kUnitEnvironment : "") + "perf_event_exporter " + command +
-        (is_of_unit ? " '--config.file=${CONFIG}'"
-                    : path_option("--config.file", options.config_file)) +
-        path_option("--web.config.file", options.web_config_file);
+    note += "; with those of the service: systemd-run --quiet --pipe --wait";
+    const std::string unit = installed_unit();
+    for (const std::string_view line : split(unit, '\n')) {
+      const bool is_set = line.find('=') + 1 < line.size();
+      if (is_set) note += " --property=" + for_shell(std::string(line));
+    }
+    note += std::string(is_of_unit ? kUnitFiles : "") + " perf_event_exporter " + command +
+            (is_of_unit ? " '--config.file=${CONFIG}'"
+                        : path_option("--config.file", options.config_file)) +
+            path_option("--web.config.file", options.web_config_file);
   }
   std::cout << printable(note) << '\n';
 }

@@ -283,6 +283,23 @@ class ServiceTest(unittest.TestCase):
         self.addCleanup(self.machine.run, "chmod", "644", CONFIG)
         self.assertIn("Permission denied", self.machine.run("sh", "-c", command, check=False).stderr)
 
+    def test_a_check_as_root_asks_with_the_rights_that_drop_ins_give(self):
+        """One lets the service read every file."""
+        self.with_config(config_of("task-clock"))
+        with open(f"{program.SOURCE}/systemd/examples/tracepoints.conf", encoding="utf-8") as drop_in:
+            self.with_drop_in(drop_in.read())
+        self.machine.run("chmod", "600", CONFIG)
+        self.addCleanup(self.machine.run, "chmod", "644", CONFIG)
+        check = ["perf_event_exporter", "--config.check", f"--config.file={CONFIG}"]
+
+        as_root = self.machine.run(*check, check=False).stdout
+        command = as_root.partition("with those of the service: ")[2].splitlines()[0]
+
+        as_service = self.machine.run("sh", "-c", command, check=False).stdout
+
+        self.assertIn(f"configuration: '{CONFIG}'", as_service)
+        self.assertTrue(self.scrape_after_restart("perf_cpu_task_clock_seconds_total"))
+
     def test_a_check_as_root_without_a_file_asks_for_that_of_the_service(self):
         other = "/etc/perf_event_exporter/other.yaml"
         self.machine.write(other, config_of("page-faults"))
