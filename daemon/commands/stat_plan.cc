@@ -25,12 +25,14 @@ std::vector<config::Group> groups_of(const std::vector<std::string>& events) {
   return groups;
 }
 
-Result<std::vector<config::Group>, StatFailure> configured_groups(const Options& options) {
+Result<std::vector<config::Group>, StatFailure> configured_groups(const Options& options,
+                                                                  config::Guests& guests) {
   Result<config::Loaded> loaded = plan::load_config(options.config_file, options.unknown_keys);
   if (!loaded) return StatFailure{{loaded.error()}};
   if (loaded->diagnostics.has_errors()) {
     return StatFailure{yaml::errors_of(loaded->diagnostics.errors())};
   }
+  guests = loaded->config.guests;
   std::vector<config::Group> groups = std::move(loaded->config.groups);
   std::erase_if(groups, [](const config::Group& group) { return !group.cgroup_scope; });
   if (!groups.empty()) return groups;
@@ -57,15 +59,17 @@ std::map<std::string, std::vector<int>> partial_pmus(const events::PmuCatalogue&
 
 Result<StatPlan, StatFailure> plan_stat(const Options& options, perf::PerfKernel& kernel) {
   const bool is_asked = !options.stat_events.empty();
+  config::Guests guests = config::Guests::kAuto;
   Result<std::vector<config::Group>, StatFailure> groups =
-      is_asked ? groups_of(options.stat_events) : configured_groups(options);
+      is_asked ? groups_of(options.stat_events) : configured_groups(options, guests);
   if (!groups) return groups.error();
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
   if (!online) return StatFailure{{online.error()}};
-  const Result<events::EventResolver> resolver = events::EventResolver::create(options.roots);
+  const Result<events::EventResolver> resolver = plan::resolver_for(options.roots, guests);
   if (!resolver) return StatFailure{{resolver.error()}};
   plan::Machine machine{*resolver, kernel, *online, plan::LeftOutCpus{}};
   machine.counts_tasks = true;
+  machine.may_leave_out_guests = guests != config::Guests::kCount;
   Result<plan::TaskPlan, std::vector<yaml::Diagnostic>> plan =
       plan::plan_tasks(*std::move(groups), machine);
   if (!plan) return StatFailure{yaml::errors_of(plan.error()), is_asked ? kUsage : kFailed};

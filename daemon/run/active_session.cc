@@ -168,7 +168,8 @@ std::function<bool()> ActiveSession::truth_check() const {
 
 bool ActiveSession::has_another_rule_for_guests() const {
   if (current_.config.guests != config::Guests::kAuto) return false;
-  return host::gives_pmu_to_guests(options_.roots) == current_.plan.counts_guests;
+  const std::optional<bool> is_given = host::gives_pmu_to_guests(options_.roots);
+  return is_given && *is_given == current_.plan.counts_guests;
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned) const {

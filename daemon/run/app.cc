@@ -117,6 +117,19 @@ bool App::awaits_hierarchy() {
   return false;
 }
 
+/// Also in a pause: a virtual machine does not start while events that count it are open.
+void App::follow_guests() {
+  if (!session_.has_another_rule_for_guests()) {
+    guests_followed_at_.reset();
+    return;
+  }
+  const Reloader::Clock::time_point now = Reloader::Clock::now();
+  const bool has_just_failed = guests_followed_at_ && now - *guests_followed_at_ < kRetryGuests;
+  if (reloader_.is_running() || has_just_failed) return;
+  guests_followed_at_ = now;
+  reloader_.plan_again(now);
+}
+
 /// A virtual machine may move to a host with another PMU. Not while others are to have the
 /// counters.
 void App::check_truth() {
@@ -144,9 +157,7 @@ void App::on_poll(const collect::PollReport& report) {
                           : history::Activity::CpuTime{});
   poll_log_.add(report, now);
   web_server_.polled();
-  if (!reloader_.is_running() && session_.has_another_rule_for_guests()) {
-    reloader_.plan_again(Reloader::Clock::now());
-  }
+  follow_guests();
   // A service manager that waits for the end of a reload takes READY=1 for it.
   if (!is_ready_due_ || reloader_.is_running() || !is_as_configured(*poller_.snapshot())) {
     return service_status_.refresh(now);

@@ -85,6 +85,7 @@ class App {
   static constexpr std::chrono::seconds kReloadHangs{10};
   static constexpr std::chrono::seconds kLooksForHierarchyEvery{10};
   static constexpr std::chrono::hours kChecksTruthEvery{1};
+  static constexpr std::chrono::minutes kRetryGuests{1};
 
   void register_metrics();
   void watch_cgroups();
@@ -95,6 +96,7 @@ class App {
   void reload_file(ConfigWatch::Reason why);
   bool awaits_hierarchy();
   void check_truth();
+  void follow_guests();
   void warn_if_reload_hangs();
   void begin_reload(Reloader::Configuration configuration, std::function<void()> go);
   void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
@@ -137,6 +139,7 @@ class App {
   Repeated hierarchy_watch_;      ///< where none could be counted when it was planned
   ConfigWatch config_watch_;
   Repeated truth_watch_;
+  std::optional<Reloader::Clock::time_point> guests_followed_at_;  ///< without success so far
   boost::asio::steady_timer reload_hangs_;
   Reloader reloader_;            ///< last, as its thread reads the session
   bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls

@@ -24,7 +24,9 @@ void exclude_guests(const PmuCatalogue& pmus, EventSpec& spec) {
   for (EventInstance& instance : spec.instances) {
     const Pmu* const pmu = pmus.counting(instance.attributes.type);
     const bool is_of_core = pmu != nullptr && pmu->kind == PmuKind::kCore;
-    if (is_of_core && !instance.attributes.exclude_host) instance.attributes.exclude_guest = true;
+    if (!is_of_core || instance.attributes.exclude_host) continue;
+    spec.is_without_guests |= !instance.attributes.exclude_guest;
+    instance.attributes.exclude_guest = true;
   }
 }
 
@@ -74,8 +76,8 @@ Result<EventResolver> EventResolver::create(const host::HostRoots& roots,
                                             std::optional<bool> counts_guests) {
   Result<PmuCatalogue> pmus = PmuCatalogue::read(roots);
   if (!pmus) return pmus.error();
-  return EventResolver(roots, std::move(*pmus),
-                       counts_guests.value_or(!host::gives_pmu_to_guests(roots)));
+  if (!counts_guests) counts_guests = host::gives_pmu_to_guests(roots) == false;
+  return EventResolver(roots, std::move(*pmus), *counts_guests);
 }
 
 Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEvent& event) const {

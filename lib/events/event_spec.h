@@ -35,6 +35,7 @@ struct EventInstance {
 struct EventSpec {
   EventIdentity identity;
   std::vector<EventInstance> instances;  ///< at least one
+  bool is_without_guests = false;        ///< as EventResolver::counts_guests(), not by a modifier
 };
 
 }  // namespace pex::events

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "host/roots.h"
 
 namespace pex::host {
@@ -9,6 +11,7 @@ namespace pex::host {
 /// while a hardware event is open that counts in virtual machines as well, and while it runs, no
 /// such event can be opened (EOPNOTSUPP): perf_create_mediated_pmu() and
 /// mediated_pmu_account_event() in kernel/events/core.c.
-bool gives_pmu_to_guests(const HostRoots& roots);
+/// Nothing: that cannot be read at the moment.
+std::optional<bool> gives_pmu_to_guests(const HostRoots& roots);
 
 }  // namespace pex::host

@@ -347,7 +347,8 @@ std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
         trial.refused.swap(trial.refused_in_cgroup);
       }
       candidate.availability.tried_in_cgroup = trial.tried_in_cgroup;
-      candidate.availability.is_without_guests = trial.is_without_guests;
+      candidate.availability.is_without_guests =
+          trial.is_without_guests || candidate.spec->is_without_guests;
       for (events::EventInstance& instance : candidate.spec->instances) {
         instance.attributes.exclude_guest |= trial.is_without_guests;
       }

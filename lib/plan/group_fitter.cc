@@ -33,7 +33,12 @@ struct Part {
   std::string name() const {
     return "group '" + group.group.name + "'" + (pmu.empty() ? "" : " on " + pmu);
   }
-  GroupIdentity identity() const { return {pmu, group.mode, counters}; }
+  /// Without what does not change how many counters fit.
+  GroupIdentity identity() const {
+    GroupIdentity identity{pmu, group.mode, counters};
+    for (perf::CounterSpec& each : identity.events) each.attributes.exclude_guest = false;
+    return identity;
+  }
   bool is_uncore(std::size_t member) const {
     return group.events[members[member].event].identity.is_uncore;
   }

@@ -68,12 +68,7 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   yaml::Diagnostics& diagnostics = loaded.diagnostics;
   const Result<std::vector<int>> online = host::online_cpus(roots);
   if (!online) diagnostics.add(yaml::diagnostic_of(online.error()));
-  std::optional<bool> counts_guests;
-  if (config.guests != config::Guests::kAuto) {
-    counts_guests = config.guests == config::Guests::kCount;
-  }
-  const Result<events::EventResolver> resolver =
-      events::EventResolver::create(roots, counts_guests);
+  const Result<events::EventResolver> resolver = resolver_for(roots, config.guests);
   if (!resolver) diagnostics.add(yaml::diagnostic_of(resolver.error()));
   if (!online || !resolver) return diagnostics.errors();
 
@@ -106,6 +101,11 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
 }
 
 }  // namespace
+
+Result<events::EventResolver> resolver_for(const host::HostRoots& roots, config::Guests guests) {
+  if (guests == config::Guests::kAuto) return events::EventResolver::create(roots);
+  return events::EventResolver::create(roots, guests == config::Guests::kCount);
+}
 
 PlanResult plan_for_machine(config::Config config, const host::HostRoots& roots,
                             perf::PerfKernel& kernel, const Plan* in_force, const Supervision& by) {

@@ -37,6 +37,9 @@ struct Supervision {
 Result<config::Loaded> load_config(const std::string& file,
                                    config::UnknownKeys unknown = config::UnknownKeys::kError);
 
+/// Of the events of a configuration with this rule.
+Result<events::EventResolver> resolver_for(const host::HostRoots& roots, config::Guests guests);
+
 /// The plan of a configuration on the machine; `in_force` as for make_plan. Fails with all its
 /// errors, in the order of the file, and if the machine cannot be read.
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Config config,

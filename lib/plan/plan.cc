@@ -60,25 +60,18 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
 }
 
 GuestsLeftOut guests_left_out(const config::Config& config, const events::EventResolver& resolver,
-                              const Plan& plan) {
-  const auto leaves_out_guests = [](const collect::ScopePlan& scope) {
-    return std::ranges::any_of(scope.groups, [](const collect::GroupPlan& group) {
-      return std::ranges::any_of(group.events, [](const perf::CounterSpec& event) {
-        return event.attributes.exclude_guest;
-      });
-    });
-  };
-  if (!leaves_out_guests(plan.counting.cpu) && !leaves_out_guests(plan.counting.cgroup)) {
-    return GuestsLeftOut::kNot;
-  }
+                              std::span<const EventAvailability> events) {
+  const bool is_so = std::ranges::any_of(events, [](const EventAvailability& event) {
+    return event.available && event.is_without_guests;
+  });
+  if (!is_so) return GuestsLeftOut::kNot;
   if (config.guests == config::Guests::kExclude) return GuestsLeftOut::kConfigured;
-  if (!resolver.counts_guests()) return GuestsLeftOut::kMediatedPmu;
-  const bool is_refused = std::ranges::any_of(plan.events, &EventAvailability::is_without_guests);
-  return is_refused ? GuestsLeftOut::kRefused : GuestsLeftOut::kNot;
+  return resolver.counts_guests() ? GuestsLeftOut::kRefused : GuestsLeftOut::kMediatedPmu;
 }
 
 /// Events that are counted with exclude_guest, though nobody has written it.
 std::vector<Error> without_guests(GuestsLeftOut why, std::span<const EventAvailability> events) {
+  if (why == GuestsLeftOut::kConfigured) return {};
   if (why == GuestsLeftOut::kMediatedPmu) {
     return {{0,
              "KVM gives virtual machines the PMU (enable_mediated_pmu): hardware events do not "
@@ -277,7 +270,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   plan.counted = machine.counted;
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);
   plan.counts_guests = machine.resolver.counts_guests();
-  plan.guests_left_out = guests_left_out(config, machine.resolver, plan);
+  plan.guests_left_out = guests_left_out(config, machine.resolver, plan.events);
   warn(without_guests(plan.guests_left_out, plan.events));
   plan.left_out_groups = std::move(selected.left_out_groups);
   plan.fits = std::move(fitted.fits);

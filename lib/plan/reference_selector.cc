@@ -29,8 +29,12 @@ class ReferenceSelector {
       return {};
     }
     if (const std::optional<Reference> free = free_reference()) return *free;
-    if (in_force != nullptr) return *in_force;
-    const Reference cycles = cycles_of_all_cores();
+    Reference cycles = cycles_of_all_cores();
+    if (in_force != nullptr) {
+      if (in_force->cost != Reference::Cost::kCounter) return *in_force;
+      cycles.joins_all = in_force->joins_all;
+      return cycles;
+    }
     return cycles.counters.empty() ? Reference{} : affordable(cycles);
   }
 

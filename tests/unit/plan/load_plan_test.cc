@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -124,6 +125,46 @@ TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDec
               each.leaves_out && each.why != GuestsLeftOut::kConfigured ? 1U : 0U)
         << what;
   }
+}
+
+TEST_F(LoadPlanTest, SaysNothingOfGuestsWhereModifiersLeaveThemOut) {
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
+  tree_.write("c.yaml", "groups: [{name: core, scope: cpu, events: ['cycles:H', 'branches:G']}]\n");
+
+  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->plan.guests_left_out, GuestsLeftOut::kNot);
+  EXPECT_TRUE(loaded->plan.warnings.empty());
+  EXPECT_FALSE(loaded->plan.counting.cpu.groups.front().events[1].attributes.exclude_guest);
+}
+
+/// As KVM is loaded while its groups are counted: neither the reference nor what is split is kept
+/// as it was counted.
+TEST_F(LoadPlanTest, LeavesOutGuestsInEveryCounterOfAPlanThatIsMadeAgain) {
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  tree_.write("c.yaml",
+              "groups:\n"
+              "  - {name: a, scope: cpu, events: [instructions, branches], estimator: reference}\n"
+              "  - {name: b, scope: cpu, events: [cache-misses], estimator: reference}\n");
+  const auto first = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+  ASSERT_TRUE(first) << describe(first.error().front());
+  ASSERT_FALSE(first->plan.reference.counters.empty()) << "or this shows nothing";
+
+  tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
+  const auto again = load_and_plan(tree_.path("c.yaml"), roots_, kernel_, &first->plan);
+
+  ASSERT_TRUE(again) << describe(again.error().front());
+  std::size_t counters = 0;
+  for (const collect::GroupPlan& group : again->plan.counting.cpu.groups) {
+    for (const perf::CounterSpec& event : group.events) {
+      if (event.attributes.type == PERF_TYPE_SOFTWARE) continue;
+      ++counters;
+      EXPECT_TRUE(event.attributes.exclude_guest) << group.name << ": " << event.name;
+    }
+  }
+  EXPECT_GE(counters, 4U) << "with cycles";
 }
 
 TEST_F(LoadPlanTest, RefusesEventsThatMustCountGuestsWhileAGuestHasThePmu) {
