@@ -197,8 +197,8 @@ bool print_verdict(const plan::LoadedPlan& planned, bool lacks) {
       count([&](const auto& event) { return event.available && (event.cpu_scope || !lacks); });
   const std::size_t expected = count([&](const auto& event) {
     const bool lacks_its_scope = event.available && !event.cpu_scope && lacks;
-    const bool is_unknown = !event.identity && event.reason.code == 0;  // here
-    return event.is_expected_lack() || (event.optional && (lacks_its_scope || is_unknown));
+    return event.is_expected_lack() ||
+           (event.optional && (lacks_its_scope || event.is_unknown_here));
   });
   const std::vector<Error> excess = excess_of(planned);
 

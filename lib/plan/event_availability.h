@@ -17,8 +17,9 @@ struct EventAvailability {
   bool cpu_scope = false;
   bool cgroup_scope = false;
   bool available = true;
-  Error reason = {};      ///< if it is not; `attempted` is empty if opening the event failed
-  bool optional = false;  ///< its group is
+  Error reason = {};             ///< if it is not; `attempted` is empty if opening the event failed
+  bool optional = false;         ///< its group is
+  bool is_unknown_here = false;  ///< it may be right on another machine, or is misspelled
   bool is_without_guests = false;  ///< the machine counts it with exclude_guest only
   bool tried_in_cgroup = false;    ///< false: unknown whether it can be counted in cgroups
   std::optional<events::EventIdentity> identity = {};  ///< none: the machine does not know it

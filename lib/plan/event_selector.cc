@@ -307,6 +307,7 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
     return add_error(entry.at, what, why.error.remedy, why.error.code);
   }
   leave_out(events::spelling(event), {why.error.code, what, why.error.remedy}, group);
+  group.candidates.back().availability.is_unknown_here = why.error.code == 0;
 }
 
 /// Applies the keys of its entry to `event`, and checks the rules for events of a group.

@@ -141,6 +141,18 @@ TEST_F(CheckConfigTest, ANameThatIsUnknownHereIsPrintedAndNoFailureInAnOptionalG
   EXPECT_THAT(text, HasSubstr("valid: 1 of 2 events can be counted here; 1 missing, but optional"));
 }
 
+TEST_F(CheckConfigTest, AFaultOfTheFileFailsAlsoInAnOptionalGroup) {
+  for (const char* const fault : {"faults:zz", "sched/"}) {
+    tree_.write("c.yaml",
+                std::string("groups: [{name: core, scope: cpu, optional: true, events: ") +
+                    "[cs, '" + fault + "']}]\n");
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(check_config(options_, kernel_), kFailed) << fault;
+    EXPECT_THAT(testing::internal::GetCapturedStdout(),
+                HasSubstr("exit status 1: 1 event cannot be counted"));
+  }
+}
+
 TEST_F(CheckConfigTest, IsNotValidWhereTheExporterDoesNotStartAndNamesEachLimit) {
   tree_.write("c.yaml",
               "groups: [{name: soft, events: [cs, faults], scope: cpu}]\n"
