@@ -83,14 +83,15 @@ class Truth:
       truth is between the counts without and with it.
     - The clock of perf is not the scheduler's account, which has the switches to a task as well, and
       lacks the time that interrupts and the hypervisor take. By how much it is less, or more, another
-      counter of the same cgroup shows (`other`). Where there is none, any of the time that the
-      hypervisor took (`stolen`, seconds of all CPUs) may be the cgroup's.
+      counter of the same cgroup shows (`other`). Where there is none, up to STOLEN of it may be
+      time that the hypervisor took (`stolen`, seconds of all CPUs).
     - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
       the time. In all of it, `away` seconds, each cgroup may have run, so it is not counted for any.
     - What a cgroup uses while its counters are closed, because it was idle, is published once they
       are open again: at either end of a comparison up to `pending` seconds are not."""
 
     BOUND = 0.01
+    STOLEN = 0.03
     FEW = 0.2         # seconds of CPU time: less is not compared
     UNMEASURED = 0.1  # the greatest part that may be published as not counted
 
@@ -105,7 +106,7 @@ class Truth:
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
-        clock = -stolen / true if other is None else (true - other) / true
+        clock = -min(stolen / true, self.STOLEN) if other is None else (true - other) / true
         error = max((least - true - pending) / true - max(-clock, 0.0),
                     (true - most - unnamed - pending) / true - max(clock, 0.0) - lost, 0.0)
         not_counted = max(enabled - running - away, 0.0) / true
