@@ -19,6 +19,7 @@ struct CountedEntry {
 /// In the order of the enumerators.
 inline constexpr CountedEntry kCountedEntries[] = {
     {"all", Counted::kAll}, {"software", Counted::kSoftware}, {"nothing", Counted::kNothing}};
+static_assert(kCountedEntries[2].counted == Counted::kNothing);
 
 constexpr std::string_view name_of(Counted counted) {
   return kCountedEntries[static_cast<std::size_t>(counted)].word;

@@ -25,6 +25,8 @@ inline constexpr UnitEntry kUnits[] = {
     {"bytes", Unit::kBytes},
 };
 
+static_assert(kUnits[3].unit == Unit::kBytes);
+
 /// "events", "seconds", "joules", "bytes"
 constexpr std::string_view name_of(Unit unit) {
   return kUnits[static_cast<std::size_t>(unit)].word;
