@@ -56,8 +56,8 @@ constexpr const char* kShippedUnit =
     "DynamicUser=yes\nAmbientCapabilities=CAP_PERFMON\nProtectHome=yes\n"
     "Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml\n";
 constexpr const char* kShowUnit =
-    "systemctl show --property=LoadState,DynamicUser,User,SupplementaryGroups,AmbientCapabilities,"
-    "ProtectHome,Environment perf_event_exporter.service 2>/dev/null";
+    "timeout 5 systemctl show --property=LoadState,DynamicUser,User,Group,SupplementaryGroups,"
+    "AmbientCapabilities,ProtectHome,Environment perf_event_exporter.service 2>/dev/null";
 constexpr const char* kUnitFiles =
     " --property=EnvironmentFile=-/etc/default/perf_event_exporter"
     " --property=EnvironmentFile=-/etc/sysconfig/perf_event_exporter";
