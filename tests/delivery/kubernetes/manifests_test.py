@@ -223,7 +223,7 @@ class Manifests(unittest.TestCase):
 
 def kustomizations_in_guide():
     """Both: one with a shipped configuration, one with a configuration of the operator's own."""
-    found = [reader.objects(block)[0] for block in yaml_in_guide() if "kind: Kustomization" in block]
+    found = [reader.objects(block)[0] for block in yaml_in_guide() if "\nresources:" in block]
     for kustomization in found:
         for key in ("resources", "components"):
             kustomization[key] = [each.removeprefix("perf_event_exporter/packaging/kubernetes/")
