@@ -1,7 +1,6 @@
 #include "host/guest_pmu.h"
 
 #include <array>
-#include <cerrno>
 
 #include "base/small_file.h"
 
@@ -13,7 +12,7 @@ std::optional<bool> gives_pmu_to_guests(const HostRoots& roots) {
     const Result<std::string> value =
         read_small_file(roots.sysfs + "/module/" + module + "/parameters/enable_mediated_pmu");
     if (value && value->starts_with('Y')) return true;
-    if (!value && value.error().code != ENOENT) return {};
+    if (!value && is_shortage(value.error().code)) return {};
   }
   return false;
 }

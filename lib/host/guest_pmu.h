@@ -11,7 +11,7 @@ namespace pex::host {
 /// while a hardware event is open that counts in virtual machines as well, and while it runs, no
 /// such event can be opened (EOPNOTSUPP): perf_create_mediated_pmu() and
 /// mediated_pmu_account_event() in kernel/events/core.c.
-/// Nothing: that cannot be read at the moment.
+/// Nothing: descriptors or memory are short, so that it cannot be read now.
 std::optional<bool> gives_pmu_to_guests(const HostRoots& roots);
 
 }  // namespace pex::host

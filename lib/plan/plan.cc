@@ -73,11 +73,11 @@ GuestsLeftOut guests_left_out(const config::Config& config, const events::EventR
 std::vector<Error> without_guests(GuestsLeftOut why, std::span<const EventAvailability> events) {
   if (why == GuestsLeftOut::kConfigured) return {};
   if (why == GuestsLeftOut::kMediatedPmu) {
-    return {{0,
-             "KVM gives virtual machines the PMU (enable_mediated_pmu): hardware events do not "
-             "count what they do",
-             "write 'guests: count' if virtual machines need no PMU: then they do not start with "
-             "one"}};
+    return {
+        {0,
+         "KVM gives virtual machines the PMU (enable_mediated_pmu): hardware events do not count "
+         "virtual machines",
+         {}}};
   }
   std::set<std::string> names;
   for (const EventAvailability& event : events) {
@@ -86,7 +86,7 @@ std::vector<Error> without_guests(GuestsLeftOut why, std::span<const EventAvaila
   if (names.empty()) return {};
   return {{0,
            "this kernel counts " + join(names) +
-               " with exclude_guest only: what virtual machines do is not counted",
+               " with exclude_guest only: these events do not count virtual machines",
            {}}};
 }
 

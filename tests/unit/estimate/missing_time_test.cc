@@ -96,7 +96,7 @@ TEST(MissingTimeTest, LearnsNothingFromAGroupThatDoesNotCount) {
 }
 
 /// Records that were lost are reported with the next one that is written: at a later poll.
-TEST(MissingTimeTest, IsFoundWhenTheLossIsToldUpToEightIntervalsLater) {
+TEST(MissingTimeTest, IsFoundWhenTheLossIsReportedUpToEightIntervalsLater) {
   for (int before = 20; before < 36; ++before) {
     for (int later = 1; later <= 8; ++later) {
       MissingTime missing;
@@ -106,12 +106,12 @@ TEST(MissingTimeTest, IsFoundWhenTheLossIsToldUpToEightIntervalsLater) {
       for (int poll = 1; poll < later; ++poll) (void)missing.advance(clocks.ran(0ms, 0ms, 0ms));
       const MissingTime::Found found = missing.advance({0ms, 0ms, 1s});
       EXPECT_NEAR(static_cast<double>(found.time.count()), 300e6, 20e6)
-          << before << " intervals before, told after " << later;
+          << before << " intervals before, reported after " << later;
     }
   }
 }
 
-TEST(MissingTimeTest, IsFoundWhenTheLossIsToldLaterAndTheRatioIsUnknown) {
+TEST(MissingTimeTest, IsFoundWhenTheLossIsReportedLaterAndTheRatioIsUnknown) {
   for (int before = 1; before <= 9; ++before) {
     MissingTime missing;
     for (int poll = 0; poll < before; ++poll) (void)missing.advance({20ms, 20ms, 20ms});
