@@ -26,10 +26,10 @@ ESTIMATE = 0.05  # relative error of an event that shares the PMU
 # where the emulator does not.
 UNEVEN = 0.2
 # The same of a whole CPU: what the kernel and the exporter do at each poll is in no turn by chance, and
-# the longer that is, the lower are all estimates (by 6.8 % to 8.0 % with an exporter that is not optimised).
-OF_A_CPU = 0.09
+# the longer that is, the lower are all estimates (4.8 % to 5.1 % seen).
+OF_A_CPU = 0.06
 COUNTED_FOR = 0.01  # relative, where a switch between tasks lies within one count and not the other
-OF_A_PAGE = 0.001  # relative, between a control page and a read(2) right after it, by a program that is not optimised
+OF_A_PAGE = 0.0001  # relative, between a control page and a read(2) right after it
 # Relative errors at 1 % of a CPU, over three minutes. A group that has a third of so little differs by
 # 0.6 % from run to run, and by 1.4 % where the kernel books times wrongly; scaling is off by 40 to 90 %.
 LIGHT_LOAD = 0.03       # of one group
@@ -532,8 +532,6 @@ class RatesOn612Test(RatesChecks, MachineTest):
 class PauseChecks(AnyRun):
     """Another program has all counters while the exporter pauses, and no others before."""
 
-    SCALED = 0  # seconds of a cgroup, in polls in which the group of a duty cycle stops
-
     def perf_counted(self, name):
         """What perf stat counted of each event, and for which part of the time."""
         lines = [line.split(",") for line in self.record.texts["perf", name].splitlines()]
@@ -611,9 +609,8 @@ class PauseChecks(AnyRun):
             with self.subTest(**labels):
                 times = self.grown_times("duty-start", "duty-end", group="part", **labels)
                 self.assertAlmostEqual(times["running"] / times["enabled"], 1 / 3, delta=0.1)
-                scaled = times["enabled"] - times["running"] - times["imputed"]
-                self.assertGreater(scaled, -0.1)
-                self.assertLess(scaled, 0.1 + (self.SCALED if "cgroup" in labels else 0))
+                self.assertAlmostEqual(times["running"] + times["imputed"], times["enabled"],
+                                       delta=0.1)
                 self.assertEqual(times["unmeasured"], 0)
         running, enabled = (self.grown(f"perf_group_{name}_seconds_total", "duty-start", "duty-end",
                                        group="soft", cpu="0") for name in ("running", "enabled"))
@@ -646,7 +643,6 @@ class PauseTest(PauseChecks, MachineTest):  # minutes of work, on a slow CPU: ha
 
 class PauseByRecordsTest(PauseChecks, MachineTest):
     boot = Boot("pause", "6.1", archives=("base", "perf"), source="records", shift=4)
-    SCALED = 6  # a poll for each time that the group stops: its last record can be a moment later
 
 
 class StatTest(MachineTest):
@@ -1375,7 +1371,7 @@ class ControlPageChecks:
 
     ALONE = ("cycles", "instructions", "sampled")
     SHARED = tuple(f"shared-{number}" for number in range(12))
-    ENOUGH = 20_000_000  # that what lies between the two is less than OF_A_PAGE
+    ENOUGH = 20_000_000  # that a few hundred instructions are less than OF_A_PAGE
 
     def lines(self, kind, access="1"):
         """The words behind `kind` of each line that begins with it."""
