@@ -4,23 +4,15 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 
+#include "base/semaphore.h"
 #include "daemon/service/signals.h"
 
 namespace pex::daemon {
-namespace {
-
-timespec as_timespec(std::chrono::nanoseconds time) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-  return {static_cast<time_t>(seconds.count()), static_cast<long>((time - seconds).count())};
-}
-
-}  // namespace
 
 Result<StatSignals> StatSignals::create() {
   sigset_t signals;
@@ -49,7 +41,7 @@ int PassedSignals::pass(const StatSignals::Signal& signal, Clock::time_point now
 
 Result<StatWait> StatWait::create(int end_fd, int signal_fd, std::chrono::nanoseconds interval) {
   UniqueFd timer{::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)};
-  const itimerspec every{as_timespec(interval), as_timespec(interval)};
+  const itimerspec every{timespec_of(interval), timespec_of(interval)};
   if (!timer || ::timerfd_settime(timer.get(), 0, &every, nullptr) != 0) {
     return Error{errno, "create a timer", "raise ulimit -n"};
   }
