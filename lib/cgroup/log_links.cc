@@ -17,11 +17,12 @@ namespace {
 constexpr std::chrono::seconds kTryAgain{1};
 constexpr std::chrono::minutes kListAnyway{1};
 
-/// A later change may be in the same tick of the kernel's clock, and leave the stamp as it is.
+/// A later change may be in the same tick of the kernel's clock, and leave the stamp as it is. A
+/// stamp of the future is from before the clock was set back.
 bool is_recent(const FileStamp& stamp) {
   constexpr std::chrono::milliseconds kMaxTick{20};
   const std::chrono::nanoseconds now = std::chrono::system_clock::now().time_since_epoch();
-  return now - std::chrono::nanoseconds{stamp.nanoseconds} < kMaxTick;
+  return std::chrono::abs(now - std::chrono::nanoseconds{stamp.nanoseconds}) < kMaxTick;
 }
 
 bool is_letter_or_digit(char c) { return ('a' <= c && c <= 'z') || is_digit(c); }
