@@ -31,8 +31,9 @@ bool is_on_every_machine(const EventKind& event);
 /// calls the kernel: a resolved event may still fail to open.
 class EventResolver {
  public:
-  /// Fails if the PMUs of the machine cannot be read. `counts_guests`: events of core PMUs, unless
-  /// they have a modifier about it; nothing: unless KVM gives guests the PMU.
+  /// Fails if the PMUs of the machine cannot be read. `counts_guests`: whether events of core PMUs
+  /// count virtual machines, where no modifier says it; without a value, they do unless KVM gives
+  /// virtual machines the PMU, or that is unknown.
   static Result<EventResolver> create(const host::HostRoots& roots,
                                       std::optional<bool> counts_guests = {});
 
