@@ -131,7 +131,7 @@ void VerdictCache::add(const Digest& digest, bool accepted) {
   if (kind.size() > kMax) kind.pop_front();
 }
 
-Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const Users& users) const {
+Logins::Claim Logins::claim_of(const Credentials& credentials, const Users& users) const {
   const auto user = users.find(credentials.user);
   // crypt_r would read a password up to its first NUL, and accept a shorter one
   const bool has_nul = credentials.password.find('\0') != std::string::npos;
@@ -149,20 +149,23 @@ Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const User
   append_sized(checked, credentials.password);
   const VerdictCache::Digest digest = keyed_digest(key_, checked);
   wipe(checked);
-  return {peer, std::move(credentials), hash, is_known, digest};
+  return {hash, is_known, digest};
+}
+
+bool Logins::has_accepted(const Credentials& credentials, const Users& users) const {
+  return cache_.find(claim_of(credentials, users).digest).value_or(false);
 }
 
 void Logins::check(const Peer& peer, Credentials credentials, const Users& users,
                    std::weak_ptr<const void> client, Done done) {
-  Job job = job_of(peer, std::move(credentials), users);
-  job.client = std::move(client);
-  job.done = std::move(done);
-  if (const auto known = cache_.find(job.digest)) {
-    job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
+  Claim claim = claim_of(credentials, users);
+  if (const auto known = cache_.find(claim.digest)) {
+    done(*known ? Verdict::kAccepted : Verdict::kRefused);
   } else if (!make_room(peer)) {
-    job.done(Verdict::kBusy);
+    done(Verdict::kBusy);
   } else {
-    waiting_.push(peer, std::move(job));
+    waiting_.push(
+        peer, {peer, std::move(credentials), std::move(claim), std::move(client), std::move(done)});
     start_next();
   }
 }
@@ -185,7 +188,8 @@ void Logins::start_next() {
   const auto job = std::make_shared<Job>(waiting_.take_next());
   is_running_ = true;
   asio::post(worker_, [self = shared_from_this(), job] {
-    const bool accepted = is_password_of(job->credentials.password, job->hash) && job->is_known;
+    const bool accepted =
+        is_password_of(job->credentials.password, job->claim.hash) && job->claim.is_known;
     const std::lock_guard lock{self->door_};
     if (self->is_stopped_) return;
     asio::post(self->loop_, [self, job, accepted] { self->finish(*job, accepted); });
@@ -195,7 +199,7 @@ void Logins::start_next() {
 void Logins::finish(Job& job, bool accepted) {
   if (is_stopped_) return;
   is_running_ = false;
-  cache_.add(job.digest, accepted);
+  cache_.add(job.claim.digest, accepted);
   job.done(accepted ? Verdict::kAccepted : Verdict::kRefused);
   answer_from_cache();
   start_next();
@@ -221,7 +225,7 @@ void Logins::forget_who_left() {
 /// Those who wait with the same name and password get the verdict now.
 void Logins::answer_from_cache() {
   remove_if([this](const Job& job) {
-    const auto known = cache_.find(job.digest);
+    const auto known = cache_.find(job.claim.digest);
     if (known) job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
     return known.has_value();
   });

@@ -78,21 +78,27 @@ class Logins : public std::enable_shared_from_this<Logins> {
   void check(const Peer& peer, Credentials credentials, const Users& users,
              std::weak_ptr<const void> client, Done done);
 
+  /// Whether check() would accept these at once, as they were accepted before.
+  bool has_accepted(const Credentials& credentials, const Users& users) const;
+
   /// Drops all pending answers, and lets the loop run out of work.
   void stop();
 
  private:
-  struct Job {
-    Peer peer;
-    Credentials credentials;
+  struct Claim {
     std::string hash;
     bool is_known;  ///< else the hash is another user's, and no password is accepted
     VerdictCache::Digest digest;
+  };
+  struct Job {
+    Peer peer;
+    Credentials credentials;
+    Claim claim;
     std::weak_ptr<const void> client{};
     Done done{};
   };
 
-  Job job_of(const Peer& peer, Credentials credentials, const Users& users) const;
+  Claim claim_of(const Credentials& credentials, const Users& users) const;
   bool make_room(const Peer& peer);
   template <typename IsOver>
   void remove_if(IsOver is_over);

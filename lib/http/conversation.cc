@@ -31,7 +31,7 @@ class Conversation {
   asio::awaitable<Response> answer_to(const RequestHead& head, unsigned status);
   Response answer_to_refused(const RequestHead& head, unsigned status);
   asio::awaitable<std::optional<Response>> refused_at_door(const RequestHead& head);
-  asio::awaitable<Verdict> login(const RequestHead& head);
+  asio::awaitable<Verdict> login(std::optional<access::Credentials>& credentials);
   asio::awaitable<Response> answer_by_handler(const Route& route, const RequestHead& head);
 
   bool keeps_alive(const RequestHead& head, unsigned status, const Response& response) const;
@@ -107,14 +107,18 @@ Response Conversation::answer_to_refused(const RequestHead& head, unsigned statu
 /// admitted.
 asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const RequestHead& head) {
   ClientErrors& errors = service_.errors;
+  auto credentials = access::parse_credentials(head.value("Authorization"));
+  const access::Logins::Users& users = settings().users;
   if (const auto& limit = settings().rate_limit) {
-    const auto wait =
-        service_.rate_limiter.take(connection_.peer(), *limit, std::chrono::steady_clock::now());
+    const bool is_user =
+        credentials && !users.empty() && service_.logins->has_accepted(*credentials, users);
+    const auto wait = service_.rate_limiter.take(connection_.peer(), is_user, *limit,
+                                                 std::chrono::steady_clock::now());
     if (wait) ++errors.rate_limit;
     if (wait) co_return too_many_requests(*wait);
   }
-  if (settings().users.empty()) co_return std::nullopt;
-  const Verdict verdict = co_await login(head);
+  if (users.empty()) co_return std::nullopt;
+  const Verdict verdict = co_await login(credentials);
   if (verdict == Verdict::kAccepted) co_return std::nullopt;
   if (!connection_.is_open()) co_return Response{};  // closed during the check
   const bool is_busy = verdict == Verdict::kBusy;
@@ -122,8 +126,7 @@ asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const Req
   co_return is_busy ? unavailable("too many logins are being checked") : refusal(401);
 }
 
-asio::awaitable<Verdict> Conversation::login(const RequestHead& head) {
-  auto credentials = access::parse_credentials(head.value("Authorization"));
+asio::awaitable<Verdict> Conversation::login(std::optional<access::Credentials>& credentials) {
   if (!credentials) co_return Verdict::kRefused;
   const auto verdict = std::make_shared<AsyncValue<Verdict>>(connection_.wakeup());
   const std::weak_ptr weak{verdict};

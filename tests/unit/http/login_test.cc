@@ -102,16 +102,20 @@ TEST_F(LoginTest, FollowsAChangeOfUsersWithTheNextRequest) {
   EXPECT_EQ(client.get("/hello", kAlice).status, 200u);
 }
 
-TEST_F(LoginTest, CountsEveryTryTowardsTheRateLimit) {
+TEST_F(LoginTest, CountsEveryTryTowardsARateLimitOfStrangersOrOfUsersWhoLoggedInBefore) {
   let_in({.users = users(),
           .rate_limit = access::RateLimit{.interval = std::chrono::hours{1}, .burst = 2}});
   start();
 
   EXPECT_EQ(client().get("/hello", kWrong).status, 401u);
   EXPECT_EQ(client().get("/hello", kAlice).status, 200u);
+  EXPECT_EQ(client().get("/hello", kWrong).status, 429u);
+  EXPECT_EQ(client().get("/hello").status, 429u);
+  EXPECT_EQ(client().get("/hello", kAlice).status, 200u);
+  EXPECT_EQ(client().get("/hello", kAlice).status, 200u);
   EXPECT_EQ(client().get("/hello", kAlice).status, 429u);
   EXPECT_EQ(client().get("/open").status, 200u);  // a probe is free of it
-  EXPECT_EQ(errors().rate_limit, 1u);
+  EXPECT_EQ(errors().rate_limit, 3u);
 }
 
 TEST_F(LoginTest, RefusesLoginsOverTheLimitAndAnswersThoseThatWait) {
