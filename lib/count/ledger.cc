@@ -401,6 +401,8 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
   table.is_estimated = group.shares_pmu;
   table.rows.resize(rows.size());
   table.totals.resize(rows.size() * table.events);
+  const MachineCpus& machine = *targets_->cpus;
+  const std::vector<int> unread = machine.unread_on(group.pmu, group.left_out_cpus);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     RowState state;
     for (const int cpu : rows[row].cpus) {
@@ -413,8 +415,9 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
       table.is_estimated = table.is_estimated || of->second.is_estimated;
       if (is_known) state.add(of->second.state, of->second.polls_wanted, of->second.polls_counted);
     }
-    const bool lacks_a_part =
-        group.aggregation == Aggregation::kHost && targets_->cpus->unread.contains(group.pmu);
+    const bool lacks_a_part = std::any_of(unread.begin(), unread.end(), [&](int cpu) {
+      return is_in(rows[row], group.aggregation, machine, cpu);
+    });
     collect::settle(table.rows[row], state.cpus, state.is_counted() && !lacks_a_part);
   }
 }

@@ -78,15 +78,23 @@ PlaceNumbers numbers_of(const host::CpuPlace& place) {
   return numbers;
 }
 
+host::CpuPlace place_of(int cpu, Aggregation aggregation, const MachineCpus& cpus) {
+  const auto known = cpus.places.find(cpu);
+  return reduced(known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second,
+                 aggregation);
+}
+
 }  // namespace
+
+bool is_in(const HostRow& row, Aggregation aggregation, const MachineCpus& cpus, int cpu) {
+  return numbers_of(place_of(cpu, aggregation, cpus)) == numbers_of(row.place);
+}
 
 HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
                    const std::vector<int>& counted) {
   std::map<PlaceNumbers, HostRow> rows;
   for (const int cpu : counted) {
-    const auto known = cpus.places.find(cpu);
-    const host::CpuPlace place = reduced(
-        known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second, aggregation);
+    const host::CpuPlace place = place_of(cpu, aggregation, cpus);
     HostRow& row = rows[numbers_of(place)];
     row.place = place;
     row.cpus.push_back(cpu);

@@ -76,6 +76,9 @@ using HostRows = std::vector<HostRow>;
 HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
                    const std::vector<int>& counted);
 
+/// Whether `cpu`, which need not be counted, is in the part of the machine that `row` sums up.
+bool is_in(const HostRow& row, Aggregation aggregation, const MachineCpus& cpus, int cpu);
+
 /// One row of scope cgroup.
 struct CgroupRow {
   std::size_t target = 0;  ///< its slot, which may be free

@@ -38,11 +38,6 @@ class Places {
   std::map<int, host::CpuPlace> known_;
 };
 
-bool is_uncore(const host::HostRoots& roots, const std::string& pmu) {
-  std::error_code failed;
-  return !std::filesystem::exists(roots.event_sources() + "/" + pmu + "/cpus", failed) && !failed;
-}
-
 bool is_of_amd(const host::HostRoots& roots) {
   const std::string vendor = host::machine_info(roots).vendor;
   return vendor == "AuthenticAMD" || vendor == "HygonGenuine";
@@ -72,6 +67,11 @@ int stand_in(int reader, const std::vector<int>& readers, const std::vector<int>
 
 }  // namespace
 
+bool is_uncore(const host::HostRoots& roots, const std::string& pmu) {
+  std::error_code failed;
+  return !std::filesystem::exists(roots.event_sources() + "/" + pmu + "/cpus", failed) && !failed;
+}
+
 std::vector<int> readers_of(const host::HostRoots& roots, const std::string& pmu,
                             const std::vector<int>& named, const std::vector<int>& counted,
                             const std::vector<int>& left_out) {
@@ -89,12 +89,6 @@ std::vector<int> readers_of(const host::HostRoots& roots, const std::string& pmu
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
   return used;
-}
-
-bool lacks_reader(const host::HostRoots& roots, const std::string& pmu,
-                  const std::vector<int>& readers, const std::vector<int>& left_out) {
-  return std::any_of(readers.begin(), readers.end(), [&](int cpu) { return has(left_out, cpu); }) &&
-         is_uncore(roots, pmu);
 }
 
 }  // namespace pex::events

@@ -20,8 +20,7 @@ std::vector<int> readers_of(const host::HostRoots& roots, const std::string& pmu
                             const std::vector<int>& named, const std::vector<int>& counted,
                             const std::vector<int>& left_out);
 
-/// Whether one of these readers of an uncore PMU is left out, as nobody could stand in for it.
-bool lacks_reader(const host::HostRoots& roots, const std::string& pmu,
-                  const std::vector<int>& readers, const std::vector<int>& left_out);
+/// Whether the CPUs of the PMU read parts of the machine, instead of themselves.
+bool is_uncore(const host::HostRoots& roots, const std::string& pmu);
 
 }  // namespace pex::events

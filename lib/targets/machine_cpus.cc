@@ -21,6 +21,18 @@ bool MachineCpus::counts_on(const std::string& pmu, int cpu,
   return cpus != pmus.end() && std::binary_search(cpus->second.begin(), cpus->second.end(), cpu);
 }
 
+std::vector<int> MachineCpus::unread_on(const std::string& pmu,
+                                        const std::vector<int>& left_out_too) const {
+  std::vector<int> unread;
+  if (!uncore.contains(pmu)) return unread;
+  const auto is_left_out = [&](int cpu) {
+    return std::binary_search(left_out.begin(), left_out.end(), cpu) ||
+           std::binary_search(left_out_too.begin(), left_out_too.end(), cpu);
+  };
+  std::copy_if(pmus.at(pmu).begin(), pmus.at(pmu).end(), std::back_inserter(unread), is_left_out);
+  return unread;
+}
+
 std::size_t MachineCpus::count_of(const std::string& pmu,
                                   const std::vector<int>& left_out_too) const {
   return static_cast<std::size_t>(std::count_if(
@@ -100,12 +112,11 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   auto next = std::make_shared<MachineCpus>(*current_);
   next->online = std::move(counted);
   next->left_out = std::move(left_out);
-  next->unread.clear();
   for (const auto& [pmu, cpus] : named_) {
     next->pmus[pmu] = events::readers_of(roots_, pmu, cpus, next->online, left_out_);
-    if (events::lacks_reader(roots_, pmu, next->pmus[pmu], left_out_)) next->unread.insert(pmu);
+    if (events::is_uncore(roots_, pmu)) next->uncore.insert(pmu);
   }
-  for (const int cpu : next->online) {
+  for (const int cpu : *listed_) {
     if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);
   }
   next->places = places_;

@@ -21,12 +21,14 @@ struct MachineCpus {
   std::map<std::string, std::vector<int>> pmus;
   std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
   std::vector<int> left_out = {};        ///< online, but not counted; rising
-  std::set<std::string> unread = {};     ///< PMUs of which a sum lacks a part (lacks_reader())
+  std::set<std::string> uncore = {};     ///< PMUs of which a CPU reads a part (events::is_uncore())
 
   bool is_online(int cpu) const;
   /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a
   /// PMU: yes; on one of `left_out_too`: no.
   bool counts_on(const std::string& pmu, int cpu, const std::vector<int>& left_out_too = {}) const;
+  /// The CPUs on which an uncore PMU would be read, but is not: what they read is in no row.
+  std::vector<int> unread_on(const std::string& pmu, const std::vector<int>& left_out_too) const;
   /// The number of those CPUs that are online.
   std::size_t count_of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 };

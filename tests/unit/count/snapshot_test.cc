@@ -836,6 +836,47 @@ TEST_F(SnapshotTest, OfAPackageGoesOnWhenAnotherCpuReadsItsPmu) {
   EXPECT_EQ(after.cpu[0].rows[1].value, Value::kNotHere);  // the other package
 }
 
+/// Package 0 is read on CPUs 0 and 1, and package 1 on CPU 2.
+class SnapshotWithoutAReaderTest : public SnapshotTest {
+ protected:
+  SnapshotWithoutAReaderTest() {
+    machine_.pmus["imc"] = {0, 1, 2};
+    machine_.uncore = {"imc"};
+    plan_->cpu = test::scope_plan(
+        {{.name = "all", .events = {"cycles"}, .pmu = "imc", .aggregation = Aggregation::kHost},
+         {.name = "each",
+          .events = {"cycles"},
+          .pmu = "imc",
+          .aggregation = Aggregation::kPackage}});
+    for (const char* const cpu : {"cpu0", "cpu1", "cpu2"}) {
+      kernel_.answer(std::string{cpu} + " cycles", counts({100}));
+    }
+  }
+
+  void expect_its_rows_have_no_value() {
+    set_cpus(machine_);
+    const Snapshot snapshot = poll();
+    EXPECT_EQ(snapshot.cpu[0].rows[0].value, Value::kNone);
+    EXPECT_EQ(snapshot.cpu[1].rows[0].value, Value::kNone);
+    EXPECT_EQ(snapshot.cpu[1].rows[1].value, Value::kKnown) << "the other package";
+  }
+
+  MachineCpus machine_ = eight_cpus();
+};
+
+TEST_F(SnapshotWithoutAReaderTest, HasNoRowThatLacksOneThatAllGroupsLeaveOut) {
+  machine_.online.erase(machine_.online.begin() + 1);
+  machine_.left_out = {1};
+
+  expect_its_rows_have_no_value();
+}
+
+TEST_F(SnapshotWithoutAReaderTest, HasNoRowThatLacksOneThatItsGroupLeavesOut) {
+  for (GroupPlan& group : plan_->cpu.groups) group.left_out_cpus = {1};
+
+  expect_its_rows_have_no_value();
+}
+
 /// A table of one group with one event; rows are as good as `values` say, and count 1, 2, 4, ...
 GroupTable table(std::initializer_list<Value> values) {
   GroupTable table;

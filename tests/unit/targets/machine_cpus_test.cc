@@ -218,7 +218,6 @@ TEST_F(CpuTrackerTest, KeepsThoseApartThatAreLeftOut) {
   EXPECT_EQ(before->online, (Cpus{1, 3}));
   EXPECT_EQ(before->left_out, (Cpus{0, 2}));
   EXPECT_FALSE(before->is_online(0));
-  EXPECT_FALSE(before->places.contains(0));
   EXPECT_TRUE(before->counts_on("uncore_imc", 1)) << "instead of CPU 0, of the same package";
   EXPECT_EQ(before->count_of("uncore_imc"), 1U);
 
@@ -226,17 +225,20 @@ TEST_F(CpuTrackerTest, KeepsThoseApartThatAreLeftOut) {
   EXPECT_EQ(cpus.update(failures_)->left_out, Cpus{});
 }
 
-TEST_F(CpuTrackerTest, KnowsOfWhichPmusAPackageIsReadNowhere) {
+TEST_F(CpuTrackerTest, KnowsWhichReadersOfAnUncorePmuAreLeftOutByAllGroupsOrByOne) {
   set_mask("uncore_imc", "0,4");
   tree_.write(kDevices + "cpu_atom/cpus", "4-7\n");
-  const auto unread = [&](std::vector<int> left_out) {
+  const auto unread = [&](std::vector<int> left_out, const std::vector<int>& left_out_too) {
     CpuTracker cpus{{.sysfs = tree_.path("sys"), .cgroupfs = {}},
                     {"uncore_imc", "cpu_atom"},
                     std::move(left_out)};
-    return cpus.update(failures_)->unread;
+    const auto now = cpus.update(failures_);
+    EXPECT_EQ(now->unread_on("cpu_atom", {4}), Cpus{}) << "a CPU of it reads itself";
+    return now->unread_on("uncore_imc", left_out_too);
   };
-  EXPECT_EQ(unread({4, 5}), std::set<std::string>{});
-  EXPECT_EQ(unread({4, 5, 6, 7}), std::set<std::string>{"uncore_imc"});
+  EXPECT_EQ(unread({4, 5}, {}), Cpus{}) << "CPU 6 is of the same package";
+  EXPECT_EQ(unread({4, 5}, {6}), Cpus{6});
+  EXPECT_EQ(unread({4, 5, 6, 7}, {}), Cpus{4});
 }
 
 TEST_F(CpuTrackerTest, CountsAGroupOnFewerCpusThatLeavesOutMore) {
