@@ -8,6 +8,7 @@
 #include "cgroup/use/cpu_use.h"
 #include "config/default_config.h"
 #include "count/descriptor_source.h"
+#include "host/cpu_list.h"
 #include "host/memory.h"
 #include "host/self_process.h"
 #include "host/topology.h"
@@ -21,6 +22,20 @@ namespace pex::plan {
 namespace {
 
 constexpr const char* kEmbeddedName = "embedded default";
+
+/// Groups that lack a part of an uncore PMU, as a CPU that reads it is excluded.
+void warn_of_unread(const collect::MachineCpus& cpus, const collect::CountingPlan& plan,
+                    std::vector<Error>& warnings) {
+  for (const collect::GroupPlan& group : plan.cpu.groups) {
+    const std::vector<int> unread = cpus.unread_on(group.pmu, group.left_out_cpus);
+    if (unread.empty()) continue;
+    warnings.push_back({0,
+                        "group '" + group.name + "' lacks what PMU '" + group.pmu +
+                            "' would read on the excluded CPUs " + host::format_cpu_list(unread) +
+                            ": sums that contain it have no value",
+                        {}});
+  }
+}
 
 /// Adds labels beyond the path of a cgroup.
 cgroup::Describer describer_of(const LoadedPlan& planned) {
@@ -97,6 +112,7 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   std::shared_ptr<const collect::MachineCpus> cpus = tracker.update(failures);
   for (const Error& failure : failures) diagnostics.add(yaml::diagnostic_of(failure));
   if (diagnostics.has_errors()) return diagnostics.errors();
+  warn_of_unread(*cpus, counting, plan->warnings);
   return LoadedPlan{std::move(config), std::move(*plan), std::move(cpus)};
 }
 

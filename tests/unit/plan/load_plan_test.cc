@@ -127,6 +127,32 @@ TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDec
   }
 }
 
+TEST_F(LoadPlanTest, WarnsOfEachGroupThatLacksAPartOfAnUncorePmu) {
+  for (const char* const cpu : {"0", "1"}) {
+    const std::string topology = std::string{"sys/devices/system/cpu/cpu"} + cpu + "/topology/";
+    tree_.write(topology + "physical_package_id", cpu);
+  }
+  tree_.write("sys/bus/event_source/devices/power/type", "9\n");
+  tree_.write("sys/bus/event_source/devices/power/cpumask", "0-1\n");
+  tree_.write("sys/bus/event_source/devices/power/format/event", "config:0-7\n");
+  tree_.write("sys/bus/event_source/devices/power/events/energy-pkg", "event=0x02\n");
+  tree_.write("c.yaml",
+              "groups:\n"
+              "  - {name: whole, scope: cpu, events: [power/energy-pkg/, cs]}\n"
+              "  - name: part\n"
+              "    scope: cpu\n"
+              "    cpus: {exclude: [\"1\"]}\n"
+              "    events: [{event: power/energy-pkg/, name: of_a_part}, task-clock]\n");
+
+  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+
+  ASSERT_TRUE(loaded) << describe(loaded.error().front());
+  std::vector<std::string> warnings;
+  for (const Error& warning : loaded->plan.warnings) warnings.push_back(describe(warning));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("group 'part' lacks what PMU 'power' would read on "
+                                              "the excluded CPUs 1: sums")));
+}
+
 TEST_F(LoadPlanTest, SaysNothingOfGuestsWhereModifiersLeaveThemOut) {
   tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
   tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
