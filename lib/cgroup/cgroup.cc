@@ -24,8 +24,8 @@ std::size_t names_of_root(const std::string& mount, const std::string& path) {
        end = path.rfind('/', end - 1)) {
     const std::string above = path.substr(0, end);
     struct stat directory {};
-    if (::stat((mount + above).c_str(), &directory) != 0) continue;
-    if (!is_of_others(directory, mount)) break;
+    const bool is_there = ::stat((mount + above).c_str(), &directory) == 0;
+    if (is_there && !is_of_others(directory, mount)) break;
     names = static_cast<std::size_t>(std::count(above.begin(), above.end(), '/'));
   }
   return names;

@@ -12,7 +12,8 @@ namespace pex::cgroup {
 inline constexpr std::size_t kAllNames = static_cast<std::size_t>(-1);
 
 /// How many names of a path below `mount`, from the beginning, are not of other users: who may
-/// write to a directory names what is in it. Of a path that is gone, what is left of it decides.
+/// write to a directory names what is in it. Of a path that is gone, the first directory that is
+/// gone too may have been of a user.
 std::size_t names_of_root(const std::string& mount, const std::string& path);
 
 /// One cgroup, held by its directory: paths are reused, a directory is not. A removed cgroup can

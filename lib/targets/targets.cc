@@ -401,6 +401,9 @@ void TargetTracker::go_on(std::vector<CgroupTarget>& targets, std::size_t slot,
     const std::optional<std::chrono::nanoseconds> now = cgroups_.cpu_time(cgroup->path);
     if (now) add_passed_over(slot, *now - *ended.cpu_time);
   }
+  if (cgroup->of_root != target.description->of_root) {
+    target.description = cgroups_.describer.describe(target.path, nullptr, cgroup->of_root);
+  }
   target.is_published = true;
   target.cgroup = std::move(cgroup);
 }

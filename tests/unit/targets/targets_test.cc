@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -113,6 +114,24 @@ TEST_F(TargetTrackerTest, NewCgroupsFollowThoseThatAreKnown) {
   EXPECT_EQ(grown->cgroups[0].path, "/b.service");
   EXPECT_EQ(grown->cgroups[1].path, "/a.service");
   EXPECT_LT(grown->cgroups[0].series, grown->cgroups[1].series);
+}
+
+TEST_F(TargetTrackerTest, ACgroupThatIsRecreatedHasTheNamesThatItsOwnerMayGive) {
+  include_ = "/**";
+  const std::string container = "ci.service/docker-" + std::string(64, 'a') + ".scope";
+  make_cgroup(container);
+  TargetTracker targets = tracker();
+  const auto is_delegated = [&](seconds at) {
+    return targets.update(start_ + at, report_)->cgroups.at(0).description->is_delegated;
+  };
+  EXPECT_FALSE(is_delegated(seconds{0}));
+  tree_.remove("cgroup/ci.service");
+  EXPECT_FALSE(is_delegated(seconds{1}));
+
+  make_cgroup(container);
+  std::filesystem::permissions(tree_.path("cgroup/ci.service"), std::filesystem::perms{0777});
+
+  EXPECT_TRUE(is_delegated(seconds{2})) << "anybody may have named it";
 }
 
 TEST_F(TargetTrackerTest, WhereTheyMayNestSumsKnowWhichCgroupsContainOthers) {
