@@ -174,6 +174,13 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& pmu_event = std::get<PmuEvent>(event.kind);
   const std::vector<const Pmu*> pmus = machine.pmus.matching(pmu_event.pmu);
   if (pmus.empty()) return no_such_pmu(machine.pmus, pmu_event.pmu, event.at);
+  for (const Pmu* const pmu : pmus) {
+    // Its terms are addresses in the memory of this program, and places that nobody has checked.
+    const bool is_uprobe = pmu->name == "uprobe";
+    if (!is_uprobe && pmu->name != "kprobe") continue;
+    return unavailable(event.at, 0, "terms of PMU '" + pmu->name + "' cannot be given",
+                       "write '" + pmu->name + (is_uprobe ? ":FILE" : "") + ":FUNCTION'");
+  }
   return resolve_on(machine, pmus, pmu_event, event.at);
 }
 

@@ -790,6 +790,17 @@ TEST(EventResolverTest, ProbesOnlyWhereAFunctionBeginsInAFileThatOthersCanReplac
   }
 }
 
+TEST(EventResolverTest, RefusesAProbeByTheWordsOfItsPmu) {
+  for (const char* text : {"uprobe/config1=0x7f0000001000,config2=0x10/", "uprobe/retprobe/",
+                           "kprobe/config1=0x7f0000001000/", "?probe/r1/"}) {
+    const Resolved event = resolve(resolver_of("intel_client"), text);
+
+    ASSERT_FALSE(event) << text;
+    EXPECT_THAT(event.error().error.attempted, HasSubstr("cannot be given"));
+    EXPECT_THAT(describe(event.error().error), HasSubstr("probe:"));
+  }
+}
+
 TEST(EventResolverTest, NamesTheConfiguredFileOfAProbeThatItCannotFind) {
   const test::TempTree tree{{"program", "no program"}, {"folder/"}};
 
