@@ -1,6 +1,7 @@
 #include "host/trusted_path.h"
 
 #include <limits.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -13,8 +14,7 @@
 namespace pex::host {
 namespace {
 
-constexpr int kMaxLinks = 40;       // as the kernel follows
-constexpr long kFuse = 0x65735546;  // FUSE_SUPER_MAGIC: statfs(2)
+constexpr int kMaxLinks = 40;  // as the kernel follows
 
 bool is_of_ours(uid_t owner) {
   return owner == 0 || (owner == ::geteuid() && !has_rights_by_its_file());
@@ -37,16 +37,21 @@ bool is_held_by_sticky_bit(const struct stat& directory, const struct stat& entr
 bool is_mounted_by_user(const std::string& directory) {
   struct statfs system {};
   if (::statfs(directory.c_str(), &system) != 0) return true;
-  if (system.f_type != kFuse) return false;
+  if (system.f_type != FUSE_SUPER_MAGIC) return false;
   const std::optional<Mount> mount = mount_of_file({}, directory);
   return mount && mount->fs_type.starts_with("fuse") && !mount->has_option("user_id=0");
 }
 
-std::optional<std::string> target_of(const std::string& link) {
+/// The text of a link of procfs to a file or directory of a process, such as /proc/1/root, does not
+/// lead where the link does: proc_pid_fd(5). Nothing too.
+std::optional<std::string> target_of(const std::string& directory, const std::string& link) {
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
   if (size <= 0) return {};
   target.resize(static_cast<std::size_t>(size));
+  struct statfs system {};
+  const bool is_known = ::statfs((directory + "/").c_str(), &system) == 0;
+  if (!is_known || (system.f_type == PROC_SUPER_MAGIC && target.starts_with('/'))) return {};
   return target;
 }
 
@@ -80,7 +85,7 @@ bool is_trusted_path(const std::string& path) {
       above = status;
       continue;
     }
-    const std::optional<std::string> target = target_of(entry);
+    const std::optional<std::string> target = target_of(directory, entry);
     if (!target || ++links > kMaxLinks) return false;
     rest = *target + "/" + rest;
     if (!target->starts_with('/')) continue;

@@ -1,5 +1,6 @@
 #include "host/trusted_path.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +75,16 @@ TEST_F(TrustedPathTest, FollowsLinksAndWhatIsAboveThem) {
   set_mode("c", 0777);
   EXPECT_FALSE(is_trusted_path(tree_.path("absolute"))) << "others can change where a link leads";
   EXPECT_TRUE(is_trusted_path(program_));
+}
+
+TEST_F(TrustedPathTest, IsNotOneThroughAFileOfAProcessWhichNeedNotBeWhereItsTextLeads) {
+  const int held = ::open(tree_.path("a").c_str(), O_PATH | O_CLOEXEC);
+
+  EXPECT_TRUE(is_trusted_path("/proc/self/status"));
+  EXPECT_FALSE(is_trusted_path("/proc/self/fd/" + std::to_string(held) + "/b/program"));
+  EXPECT_FALSE(is_trusted_path("/proc/self/root/" + program_));
+  EXPECT_FALSE(is_trusted_path("/proc/self/exe"));
+  ::close(held);
 }
 
 TEST_F(TrustedPathTest, IsNotOneThatLeadsNowhere) {
