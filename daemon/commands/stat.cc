@@ -175,20 +175,24 @@ void prepare_to_count() {
   if (!raised) (void)daemon::fail(raised.error());
 }
 
+/// Whoever executes the program's file has the capability of that, for processes of his own.
+Result<> may_count(int pid) {
+  const bool is_of_another = pid != 0 && host::process_exists(pid) &&
+                             host::has_rights_by_its_file() && !host::is_of_this_user(pid);
+  if (!is_of_another) return {};
+  return Error{EPERM,
+               "count process " + std::to_string(pid) +
+                   " of another user by the capability of the program's file",
+               "run it as that user, or as root"};
+}
+
 }  // namespace
 
 int run_stat(const Options& options, perf::PerfKernel& kernel) {
   const Result<StatSignals> signals = StatSignals::create();
   if (!signals) return fail({{signals.error()}});
-  const bool counts_another_user =
-      options.stat_pid != 0 && host::process_exists(options.stat_pid) &&
-      host::has_rights_by_its_file() && !host::is_of_this_user(options.stat_pid);
-  if (counts_another_user) {
-    const Error refused{EPERM,
-                        "count process " + std::to_string(options.stat_pid) +
-                            " of another user by the capability of the program's file",
-                        "run it as that user, or as root"};
-    return fail(StatFailure{{refused}});
+  if (const Result<> allowed = may_count(options.stat_pid); !allowed) {
+    return fail(StatFailure{{allowed.error()}});
   }
   std::optional<perf::Command> command;
   if (!options.stat_command.empty()) {
@@ -205,6 +209,11 @@ int run_stat(const Options& options, perf::PerfKernel& kernel) {
               : perf::TaskCounters::of_process(kernel, options.roots, options.stat_pid,
                                                planned->groups.groups);
   if (!counters) return fail({{counters.error()}});
+  // It may have executed a set-user-ID program before its counters were opened, which end with
+  // that.
+  if (const Result<> allowed = may_count(options.stat_pid); !allowed) {
+    return fail(StatFailure{{allowed.error()}});
+  }
   StatRun run{options, *signals,
               StatCounting{std::move(planned->plan), std::move(planned->groups),
                            *std::move(counters), kernel}};

@@ -58,9 +58,13 @@ void restore_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void run_child(int channel, char* const* arguments, Command::Outlives outlives) {
+[[noreturn]] void run_child(int channel, char* const* arguments, Command::Outlives outlives,
+                            pid_t parent) {
   restore_signals();
-  if (outlives == Command::Outlives::kNothing) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (outlives == Command::Outlives::kNothing) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(kNotExecuted);  // it ended before
+  }
   char go = 0;
   ssize_t got = 0;
   do {
@@ -164,11 +168,12 @@ Result<Command> Command::prepare(const std::vector<std::string>& arguments, Outl
   UniqueFd ours{ends[0]};
   const UniqueFd childs{ends[1]};
   const BlockedSignals blocked;
+  const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return Error{errno, attempted, "raise the limit of processes (ulimit -u)"};
   if (pid == 0) {
     ::close(ours.get());  // or its end would keep the child waiting for itself
-    run_child(childs.get(), pointers.data(), outlives);
+    run_child(childs.get(), pointers.data(), outlives, parent);
   }
   Command command{pid, std::move(ours)};
   command.name_ = arguments.front();
