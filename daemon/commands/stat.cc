@@ -175,7 +175,7 @@ void prepare_to_count() {
   if (!raised) (void)daemon::fail(raised.error());
 }
 
-/// Whoever executes the program's file has the capability of that, for processes of his own.
+/// A user who executes a file with a capability may count processes of his own by it.
 Result<> may_count(int pid) {
   const bool is_of_another = pid != 0 && host::process_exists(pid) &&
                              host::has_rights_by_its_file() && !host::is_of_this_user(pid);
