@@ -4,6 +4,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,7 +18,8 @@ void CreationWatch::follow() {
   if (is_gone) return;
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   const std::string directory = real.substr(0, real.rfind('/') + 1);
-  const int watch = ::inotify_add_watch(inotify_.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO);
+  constexpr std::uint32_t kEvents = IN_CREATE | IN_MODIFY | IN_MOVED_TO;
+  const int watch = ::inotify_add_watch(inotify_.get(), directory.c_str(), kEvents);
   const bool is_elsewhere = !real_.empty() && real != real_;
   if (is_elsewhere || (watch_ >= 0 && watch >= 0 && watch != watch_)) {
     (void)take();  // the file may have been created before a link led to it
@@ -37,7 +39,7 @@ std::optional<bool> CreationWatch::take() {
     for (const char* at = reports; at < reports + size;) {
       const auto& report = *reinterpret_cast<const inotify_event*>(at);
       const bool is_of_it = report.wd == watch_ && report.len > 0 && report.name == name;
-      if (is_of_it) is_created_ = (report.mask & IN_CREATE) != 0;
+      if (is_of_it) is_created_ = (report.mask & IN_MOVED_TO) == 0;
       at += sizeof report + report.len;
     }
   }

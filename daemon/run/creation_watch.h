@@ -8,9 +8,9 @@
 
 namespace pex::daemon {
 
-/// Whether a file was created at its path, where a program may be writing to it still, or moved
-/// there, as a whole: inotify(7) on its directory. Knows nothing of what another host does, nor of
-/// anything if there is no inotify, or too much happens at once.
+/// Whether a file was created or written at its path, where a program may be writing to it still,
+/// or moved there, as a whole: inotify(7) on its directory. Knows nothing of what another host
+/// does, nor of anything if there is no inotify, or too much happens at once.
 class CreationWatch {
  public:
   /// `file` may be a link: it is about what that leads to.
@@ -18,8 +18,8 @@ class CreationWatch {
 
   /// Before the file is looked at: watches its directory, which may be another one.
   void follow();
-  /// After that. True: the last file that has come there was created; false: it was moved there, or
-  /// a link leads to another directory; none: nothing has come since the last call.
+  /// After that. True: the last file that has come there was created, or written since; false: it
+  /// was moved there, or a link leads to another directory; none: nothing was since the last call.
   std::optional<bool> take();
 
  private:

@@ -165,6 +165,14 @@ TEST_F(ComingFileTest, OneThatIsMovedThereWasWrittenBefore) {
             ConfigWatch::Reason::kReplaced);
 }
 
+TEST_F(ComingFileTest, OneThatIsWrittenAfterItWasMovedThereMayBeHalfWritten) {
+  EXPECT_EQ(reason_after([this] {
+              replace("three");
+              tree_.write("config.yaml", "hal");
+            }),
+            ConfigWatch::Reason::kWrittenInPlace);
+}
+
 TEST_F(ComingFileTest, OneThatALinkLeadsToWasWrittenBefore) {
   EXPECT_EQ(reason_after([this] {
               tree_.write("other.yaml", "other");
