@@ -745,7 +745,9 @@ TEST(EventResolverTest, ReportsWhatItDoesNotUnderstandInAnEventOfSysfs) {
 }
 
 TEST(EventResolverTest, ProbesAFunctionAtItsPlaceInTheFile) {
-  const std::string file = "/proc/self/exe";
+  const test::TempTree tree;
+  const std::string file = tree.path("exe");
+  std::filesystem::copy_file("/proc/self/exe", file);
 
   const EventSpec event = resolved_on("intel_client", "uprobe:" + file + ":main+0x4");
   const perf::EventAttributes& attributes = event.instances.front().attributes;
@@ -753,7 +755,7 @@ TEST(EventResolverTest, ProbesAFunctionAtItsPlaceInTheFile) {
   EXPECT_TRUE(std::filesystem::equivalent(attributes.probe, file));
   EXPECT_EQ(attributes.config2, *elf::symbol_offset(file, "main") + 4);
   EXPECT_EQ(event.identity.metric, "uprobe_exe_main_0x4");
-  EXPECT_EQ(event.identity.help, "Hits of main+0x4 in /proc/self/exe.");
+  EXPECT_EQ(event.identity.help, "Hits of main+0x4 in " + file + ".");
 }
 
 TEST(EventResolverTest, ProbesTheFileThatThePathNamedWhateverIsPutInItsPlace) {
