@@ -28,9 +28,10 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
   const bool is_known = samples_ >= kEnough;
   const double counted = number_of_ns(interval.counted);
   const double lost = number_of_ns(interval.lost);
-  const double used = number_of_ns(interval.used) * (is_known ? 1 / ratio_ : 1 + kMaxExcess);
+  const double used = number_of_ns(interval.used) * counted_of_used();
   balance_ += used - counted;
-  recent_ += used - counted;
+  recent_.used += interval.used;
+  recent_.counted += interval.counted;
   const bool stands_still = used <= 0 && counted <= 0;  // then the account is exact
   const bool is_certain = std::exchange(stood_still_, stands_still) && stands_still;
   if (is_certain && balance_ <= kTick) balance_ = 0;
@@ -38,7 +39,8 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
   const double time = std::clamp(most, 0.0, lost);
   balance_ = std::max(balance_ - time, -kTick);
   if (intervals_ % kRemembered == 0) {
-    balance_ = std::min(balance_, std::max(std::exchange(recent_, 0), 0.0) + kTick);
+    balance_ = std::min(balance_, excess(recent_) + kTick);
+    earlier_ = std::exchange(recent_, {});
   }
   Found found{.time = Time{static_cast<std::int64_t>(time)}, .is_estimate = is_known};
   if (is_known) {
@@ -55,7 +57,9 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
 /// be its own.
 void MissingTime::learn(const Interval& interval) {
   ++intervals_;
-  if (number_of_ns(interval.lost) > kMaxLost * number_of_ns(interval.counted)) {
+  const double counted = number_of_ns(interval.counted);
+  const bool has_lost = number_of_ns(interval.lost) > kMaxLost * counted;
+  if (has_lost || number_of_ns(interval.used) > kMaxRatio * counted + kTick) {
     sum_ = sample_ = {};
     return;
   }
@@ -76,7 +80,19 @@ void MissingTime::add_sample(double ratio) {
   const double off = ratio - ratio_;
   ratio_ += weight * off;
   spread_ = samples_ == 1 ? 0 : (1 - weight) * (spread_ + weight * off * off);
-  if (samples_ == kEnough) balance_ = recent_ = 0;  // was an upper bound
+  if (samples_ != kEnough) return;
+  // It was an upper bound. A loss of the last intervals may be reported later.
+  const double pending = excess(earlier_) + excess(recent_);
+  const double counted = number_of_ns(earlier_.counted + recent_.counted);
+  balance_ = pending > kTick + kMaxLost * counted ? pending : 0;
+}
+
+double MissingTime::counted_of_used() const {
+  return samples_ >= kEnough ? 1 / ratio_ : 1 + kMaxExcess;
+}
+
+double MissingTime::excess(const Interval& of) const {
+  return std::max(number_of_ns(of.used) * counted_of_used() - number_of_ns(of.counted), 0.0);
 }
 
 }  // namespace pex::estimate

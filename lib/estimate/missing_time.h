@@ -32,6 +32,8 @@ class MissingTime {
  private:
   void learn(const Interval& interval);
   void add_sample(double ratio);
+  double counted_of_used() const;
+  double excess(const Interval& of) const;  ///< ns: used, less counted; at least 0
 
   double ratio_ = 1;         ///< used / counted
   double spread_ = 0;        ///< variance of it
@@ -42,7 +44,8 @@ class MissingTime {
   Interval sample_;          ///< not used before it is certain that nothing was lost
   unsigned sampled_in_ = 0;  ///< interval
   double balance_ = 0;       ///< ns: used by the clock of the counters, less counted and found
-  double recent_ = 0;        ///< ns: used, less counted, in the last kRemembered or fewer
+  Interval recent_;          ///< the last kRemembered or fewer
+  Interval earlier_;         ///< kRemembered before these
 };
 
 }  // namespace pex::estimate
