@@ -82,8 +82,7 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   if (probe_cpus.leave_out(pmu.name, {})) {
     return unknown(kSubject, pmu.name + ": not known, because all its CPUs are excluded");
   }
-  const bool is_one_of_several = here.resolver->pmus().core_pmus().size() > 1;
-  if (is_one_of_several && probe_cpus.is_waiting(pmu.name)) {
+  if (pmu.is_on_some_cpus && probe_cpus.is_waiting(pmu.name)) {
     return unknown(kSubject, pmu.name + ": not known, because none of its CPUs is online");
   }
   const int cpu = probe_cpus.of(pmu.name);

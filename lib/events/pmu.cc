@@ -151,6 +151,7 @@ void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
       pmu.name == "cpu" || pmu.name == kS390CorePmu || (pmu.type == PERF_TYPE_RAW && !cpumask);
   if (cpus || counts_generic_events) {
     pmu.kind = PmuKind::kCore;
+    pmu.is_on_some_cpus = cpus.has_value();
   } else if (cpumask) {
     pmu.kind = PmuKind::kUncore;
   }
@@ -245,13 +246,14 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
   if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
   if (!names) return unreadable(names.error().code, folder);
   Files files;
-  const Result<std::vector<int>> online = host::online_cpus(roots);
+  const Result<std::vector<int>> present = host::present_cpus(roots);
   for (const std::string& name : *names) {
     std::optional<Pmu> pmu = read_pmu(files, path_of(folder, name), name);
     if (!pmu) continue;
-    pmu->is_on_some_cpus =
-        online && !pmu->cpus.empty() &&
-        !std::includes(pmu->cpus.begin(), pmu->cpus.end(), online->begin(), online->end());
+    const bool is_on_all =
+        present && !present->empty() &&
+        std::includes(pmu->cpus.begin(), pmu->cpus.end(), present->begin(), present->end());
+    pmu->is_on_some_cpus = pmu->is_on_some_cpus && !is_on_all;
     catalogue.pmus_.push_back(*std::move(pmu));
   }
   if (files.shortage() != 0) return unreadable(files.shortage(), folder);

@@ -39,7 +39,7 @@ struct Pmu {
   PmuKind kind = PmuKind::kOther;
   std::vector<int> cpus;  ///< from `cpus` or `cpumask` at the time of reading; empty without such a
                           ///< file
-  bool is_on_some_cpus = false;  ///< `cpus` has some, and lacks others that are online
+  bool is_on_some_cpus = false;  ///< `cpus` lacks CPUs that are present, whether online or not
   std::map<std::string, FormatField> formats;
   std::map<std::string, PmuNamedEvent> events;
   std::optional<std::uint64_t> mux_interval_ms;  ///< how long a group keeps the PMU

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxFile = 4 * 1024 * 1024;  // of /proc/cpuinfo with thou
 
 /// Patterns of glob(7), below the roots. Nothing that identifies the machine or its owner.
 constexpr std::string_view kOfSysfs[] = {
-    "devices/system/cpu/{online,isolated,nohz_full}",
+    "devices/system/cpu/{online,present,isolated,nohz_full}",
     "devices/system/cpu/cpu[0-9]*/node[0-9]*",
     "devices/system/cpu/cpu[0-9]*/topology/{core_id,die_id,physical_package_id,cluster_id,"
     "thread_siblings_list}",

@@ -13,6 +13,7 @@ struct HostRoots {
   std::string cgroupfs;  ///< empty: found in the mount table
 
   std::string online_cpus() const { return sysfs + "/devices/system/cpu/online"; }
+  std::string present_cpus() const { return sysfs + "/devices/system/cpu/present"; }
   std::string isolated_cpus() const { return sysfs + "/devices/system/cpu/isolated"; }
   std::string nohz_full_cpus() const { return sysfs + "/devices/system/cpu/nohz_full"; }
   /// One folder for each PMU of the kernel.

@@ -51,6 +51,10 @@ Result<std::vector<int>> read_set(const std::string& path) {
 
 }  // namespace
 
+Result<std::vector<int>> present_cpus(const HostRoots& roots) {
+  return read_set(roots.present_cpus());
+}
+
 Result<std::vector<int>> isolated_cpus(const HostRoots& roots) {
   return read_set(roots.isolated_cpus());
 }

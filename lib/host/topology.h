@@ -30,6 +30,9 @@ class OnlineCpus {
 /// The same, read once.
 Result<std::vector<int>> online_cpus(const HostRoots& roots);
 
+/// The CPUs that are online or may come; none if the kernel does not say.
+Result<std::vector<int>> present_cpus(const HostRoots& roots);
+
 /// The CPUs isolated from the scheduler (isolcpus=), and those without a tick (nohz_full=); none if
 /// the kernel does not support the set.
 Result<std::vector<int>> isolated_cpus(const HostRoots& roots);

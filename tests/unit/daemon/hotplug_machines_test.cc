@@ -339,6 +339,40 @@ TEST(HotplugMachinesTest, ACpuThatComesBackIsCountedAsAfterAStartWithIt) {
   }
 }
 
+/// PMUs of CPUs 0-2, of which some have no CPU, or all CPUs, while one is offline.
+TEST(HotplugMachinesTest, ACpuThatComesBackIsCountedAsAfterAStartWithItWhateverItsPmuHasWithoutIt) {
+  struct Row {
+    const char* pmu;
+    const char* list;
+    const char* cpus;
+  };
+  const std::vector<Row> machines[] = {
+      {{"armv7_cortex_a7", "cpus", "0-1"}},
+      {{"armv7_cortex_a7", "cpus", "2"}},
+      {{"core", "cpus", "2"}},
+      {{"cpu_core", "cpus", "0"}, {"cpu_atom", "cpus", "1"}, {"cpu_lowpower", "cpus", "2"}},
+      {{"cpu_core", "cpus", "0-1"}, {"cpu_atom", "cpus", "2"}},
+      {{"cpu_core", "cpus", "0-2"}, {"cpu_atom", "cpus", ""}},
+      {{"imc_0", "cpumask", "0"}, {"imc_1", "cpumask", "2"}, {"dsu_0", "cpumask", "2"}},
+  };
+  for (const std::vector<Row>& pmus : machines) {
+    test::TempTree tree{{"sys/devices/system/cpu/online", "0-2\n"},
+                        {"sys/devices/system/cpu/present", "0-2\n"}};
+    for (const char* cpu : {"0", "1", "2"}) {
+      tree.write("sys/devices/system/cpu/cpu" + std::string(cpu) + "/topology/physical_package_id",
+                 cpu);
+    }
+    int type = 10;
+    for (const Row& pmu : pmus) {
+      const std::string folder = "sys/bus/event_source/devices/" + std::string(pmu.pmu);
+      tree.write(folder + "/type", std::to_string(type++) + "\n");
+      tree.write(folder + "/" + pmu.list, std::string(pmu.cpus) + "\n");
+    }
+    SCOPED_TRACE(pmus.front().pmu + std::string(" on ") + pmus.front().cpus);
+    expect_same_end(tree.path("sys"), PEX_SOURCE_DIR "/tests/unit/events/machines/cgroup", {});
+  }
+}
+
 TEST(HotplugMachinesTest, ACpuThatComesBackIsCountedAsAfterAStartWithItInEachGoldenCase) {
   for (const fs::directory_entry& test :
        fs::directory_iterator(PEX_SOURCE_DIR "/tests/e2e/cases")) {

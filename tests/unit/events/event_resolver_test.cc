@@ -556,10 +556,21 @@ TEST(EventResolverTest, ANameOfTheVendorInsideOfAPmuHasARemedy) {
 
 TEST(EventResolverTest, OneCorePmuThatIsNotOnAllCpusIsCountedOnItsOwn) {
   const std::string a7 = "sys/bus/event_source/devices/armv7_cortex_a7";
-  for (const auto& [online, pmu] : {std::pair{"0-3", "armv7_cortex_a7"}, {"0-1", ""}}) {
-    const test::TempTree tree{{"sys/devices/system/cpu/online", online},
+  struct Row {
+    const char* present;
+    const char* cpus;
+    const char* pmu;
+  };
+  const Row rows[] = {{"0-3", "0-1", "armv7_cortex_a7"},
+                      {"0-1", "0-1", ""},
+                      {"0-1", "0-3", ""},
+                      {"", "0-1", "armv7_cortex_a7"},
+                      {"0-1", "", "armv7_cortex_a7"}};
+  for (const auto& [present, cpus, pmu] : rows) {
+    const test::TempTree tree{{"sys/devices/system/cpu/online", "0-1\n"},
+                              {"sys/devices/system/cpu/present", present},
                               {a7 + "/type", "8\n"},
-                              {a7 + "/cpus", "0-1\n"},
+                              {a7 + "/cpus", cpus},
                               {a7 + "/format/event", "config:0-7\n"},
                               {a7 + "/events/cpu_cycles", "event=0x11\n"}};
     for (const char* text :
