@@ -108,7 +108,7 @@ Line try_event(const events::ListedEvent& listed, const events::EventResolver& r
   line.tried = line.tried && !line.waits;
   if (!line.tried) return line;
   perf::CounterSpec event{listed.name, instance.attributes};
-  const perf::Place place{cpus.of(instance.pmu), -1, {}};
+  const perf::Place place{cpus.where_it_opens(kernel, instance.pmu, {&event, 1}), -1, {}};
   Result<> tried = plan::try_event(kernel, event, place);
   auto needed = events::required_leader(resolver.pmus(), instance.attributes);
   if (!tried && needed && needed->refusal == tried.error().code) {

@@ -109,7 +109,8 @@ json::array refused_events(const Options& options, perf::PerfKernel& kernel) {
       perf::CounterSpec event{listed.name, instance.attributes};
       for (const bool without_guests : {false, true}) {
         event.attributes.exclude_guest = without_guests;
-        const Result<> tried = plan::try_event(kernel, event, {cpus.of(instance.pmu), -1, {}});
+        const int cpu = cpus.where_it_opens(kernel, instance.pmu, {&event, 1});
+        const Result<> tried = plan::try_event(kernel, event, {cpu, -1, {}});
         if (tried || !is_lack(tried.error().code, *resolver, event.attributes)) break;
         refused.push_back(json::object{{"event", listed.name},
                                        {"key", json::value_from(key_of(event.attributes))},

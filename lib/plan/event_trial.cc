@@ -144,7 +144,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
     if (machine_.is_waiting(instance.pmu)) continue;  // expected to count, in both scopes
     perf::CounterSpec counter{event.identity.name, instance.attributes};
     counter.attributes.exclude_guest |= trial.is_without_guests;
-    const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
+    const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus, {&counter, 1});
     std::optional<perf::CounterSpec> leader;
     try_at(place, counter, group, trial, leader);
     if (trial.refused && machine_.may_leave_out_guests &&

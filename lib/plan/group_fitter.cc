@@ -347,7 +347,7 @@ Result<Pieces> GroupFitter::try_pinned(const Part& part, bool& is_assumed) {
 }
 
 perf::Place GroupFitter::place_of(const Part& part) const {
-  return machine_.trial_place(part.pmu, part.group.left_out_cpus);
+  return machine_.trial_place(part.pmu, part.group.left_out_cpus, part.counters);
 }
 
 /// The polls handle what may differ when the group is finally opened. At a reload, events of a

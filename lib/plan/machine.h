@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,11 @@ struct Machine {
   /// DutyCycle::shift: another one on each machine, and the same for all programs on one.
   double duty_cycle_shift = host::boot_fraction(resolver.roots());
 
-  /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
-  perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {
+  /// Where `events` of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
+  perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too,
+                          std::span<const perf::CounterSpec> events) const {
     if (counts_tasks) return {.cpu = -1, .cgroup_path = {}, .pid = 0};
-    return {probe_cpus.of(pmu, left_out_too), -1, {}};
+    return {probe_cpus.where_it_opens(kernel, pmu, events, left_out_too), -1, {}};
   }
 
   /// See ProbeCpus. A task may run on any CPU.

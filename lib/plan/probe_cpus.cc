@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "events/pmu_readers.h"
+#include "plan/event_trial.h"
 
 namespace pex::plan {
 namespace {
@@ -27,6 +28,22 @@ int ProbeCpus::of(const std::string& pmu, const std::vector<int>& left_out_too) 
     }
   }
   return online_.front();
+}
+
+int ProbeCpus::where_it_opens(perf::PerfKernel& kernel, const std::string& pmu,
+                              std::span<const perf::CounterSpec> events,
+                              const std::vector<int>& left_out_too) const {
+  const events::Pmu* const known = resolver_.pmus().find(pmu);
+  const bool has_readers =
+      known != nullptr && known->kind == events::PmuKind::kUncore && !is_waiting(pmu);
+  for (const int cpu : has_readers ? all_of(pmu, left_out_too) : std::vector<int>{}) {
+    const auto opens = [&](const perf::CounterSpec& event) {
+      const Result<> tried = try_event(kernel, event, {cpu, -1, {}});
+      return tried || !is_lasting(tried.error().code);
+    };
+    if (std::all_of(events.begin(), events.end(), opens)) return cpu;
+  }
+  return of(pmu, left_out_too);
 }
 
 std::vector<int> ProbeCpus::all_of(const std::string& pmu,

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "events/event_resolver.h"
+#include "perf/counter_group.h"
+#include "perf/perf_kernel.h"
 
 namespace pex::plan {
 
@@ -19,6 +22,12 @@ class ProbeCpus {
 
   /// Without a PMU the first CPU of all. `left_out_too` is left out as well.
   int of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
+
+  /// The same; of the readers of an uncore PMU the first one on which the kernel refuses none of
+  /// `events` for good: a unit may be missing in one package, or die.
+  int where_it_opens(perf::PerfKernel& kernel, const std::string& pmu,
+                     std::span<const perf::CounterSpec> events,
+                     const std::vector<int>& left_out_too = {}) const;
 
   /// All that are online; none of a PMU that is waiting.
   std::vector<int> all_of(const std::string& pmu, const std::vector<int>& left_out_too) const;

@@ -61,8 +61,9 @@ class ReferenceSelector {
       for (const collect::GroupPlan& group : planned.counted.groups) {
         if (!may_have_reference(group, planned.estimator, machine_.pmus())) continue;
         std::vector<perf::CounterSpec> members = {group.events.front(), *counter};
-        const perf::Trial trial = perf::try_group(
-            machine_.kernel, members, machine_.trial_place(group.pmu, group.left_out_cpus), {});
+        const perf::Trial trial =
+            perf::try_group(machine_.kernel, members,
+                            machine_.trial_place(group.pmu, group.left_out_cpus, group.events), {});
         perf::GroupReading reading;
         if (!trial.group || !trial.group->read(machine_.kernel, reading))
           continue;  // try another group
@@ -146,8 +147,8 @@ class ReferenceSelector {
         for (const collect::GroupPlan& group : plan.groups) {
           if (group.mode.pinned != pinned || !group.shares_pmu) continue;
           Result<perf::CounterGroup, perf::OpenFailure> open = perf::CounterGroup::open(
-              machine_.kernel, group.events, machine_.trial_place(group.pmu, group.left_out_cpus),
-              group.mode);
+              machine_.kernel, group.events,
+              machine_.trial_place(group.pmu, group.left_out_cpus, group.events), group.mode);
           if (!group.is_published) {
             if (open) parallel.push_back(std::move(*open));
           } else {

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/availability.h"
 #include "support/counting_kernel.h"
 #include "support/file_shortage.h"
+#include "support/forwarding_kernel.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -718,6 +721,48 @@ TEST(EventSelectorTest, LeavesOutWhatTheKernelRefusesForGood) {
     ASSERT_EQ(plan.events.size(), 2U);
     EXPECT_FALSE(plan.events[0].available) << errno_name(code);
     EXPECT_EQ(plan.events[0].reason.code, code);
+  }
+}
+
+/// Opens events of type 20 on some CPUs only.
+class KernelOfParts final : public test::ForwardingKernel {
+ public:
+  KernelOfParts(perf::PerfKernel& kernel, std::vector<int> cpus)
+      : ForwardingKernel(kernel), cpus_(std::move(cpus)) {}
+
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    const bool has_it = std::find(cpus_.begin(), cpus_.end(), request.cpu) != cpus_.end();
+    if (request.event.type == 20 && !has_it) return Error{EINVAL, {}, {}};
+    return ForwardingKernel::open(request);
+  }
+
+ private:
+  std::vector<int> cpus_;
+};
+
+TEST(EventSelectorTest, APmuThatAPackageLacksIsCountedWhereItIsAndRefusedIfItIsNowhere) {
+  const std::string imc = "sys/bus/event_source/devices/uncore_imc_0";
+  const test::TempTree tree{{"sys/devices/system/cpu/online", "0-7\n"},
+                            {imc + "/type", "20\n"},
+                            {imc + "/cpumask", "0,2,4\n"},
+                            {imc + "/format/event", "config:0-7\n"}};
+  const host::HostRoots roots{tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
+  const config::Loaded loaded = config::load_text(
+      "groups:\n"
+      "  - {name: one, events: [imc/event=1/], scope: cpu}\n"
+      "  - {name: two, events: [imc/event=2/, imc/event=3/], scope: cpu, pinned: true}\n",
+      "c.yaml");
+  struct Row {
+    std::vector<int> cpus;
+    bool is_counted;
+  };
+  for (const Row& row : {Row{{4}, true}, {{2}, true}, {{0, 4}, true}, {{}, false}, {{3}, false}}) {
+    test::ScriptedKernel scripted{tree.root()};
+    KernelOfParts kernel{scripted, row.cpus};
+    const auto plan = test::plan_of(loaded.config, roots, kernel);
+
+    EXPECT_EQ(left_out_lines(plan).empty(), row.is_counted) << ::testing::PrintToString(row.cpus);
+    EXPECT_EQ(plan.counting.cpu.columns.size(), row.is_counted ? 3U : 0U);
   }
 }
 
