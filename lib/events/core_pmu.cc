@@ -47,12 +47,12 @@ std::vector<Resolution> counted_by_core_pmus(const Machine& machine, const CoreE
   identity.metric = std::move(metric);
   identity.help = help;
   if (!machine.is_hybrid()) {
-    perf::EventAttributes attributes;
-    attributes.type = event.type;
-    attributes.config = event.config;
     const std::vector<const Pmu*> core = machine.pmus.core_pmus();
-    const std::string pmu = core.empty() ? "" : machine.where_it_counts(*core.front());
-    return {Resolution{{identity, {{pmu, attributes}}}, ModifierSupport::kAll}};
+    Pmu any;
+    any.type = event.type;
+    const Pmu& pmu = core.empty() ? any : *core.front();
+    return {Resolution{{identity, {{machine.where_it_counts(pmu), attributes_on(pmu, event)}}},
+                       ModifierSupport::kAll}};
   }
   std::vector<Resolution> resolutions;
   for (const Pmu* pmu : machine.pmus.core_pmus()) {

@@ -19,7 +19,8 @@ struct CoreEvent {
 /// itself.
 std::optional<CoreEvent> find_core_event(std::string_view name);
 
-/// The encoding of a generic or raw event for a core PMU of this machine. Each PMU of a hybrid x86
+/// The encoding of a generic or raw event for a core PMU of this machine. A raw event has the PMU's
+/// type, as PERF_TYPE_RAW may be that of another PMU (cpum_sf of s390). Each PMU of a hybrid x86
 /// needs its type in the upper half of config (PERF_PMU_TYPE_SHIFT); elsewhere the CPU decides.
 perf::EventAttributes attributes_on(const Pmu& pmu, const CoreEvent& event);
 

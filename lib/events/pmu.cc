@@ -137,6 +137,7 @@ std::map<std::string, FormatField> read_formats(Files& files, const std::string&
 /// arch/s390/kernel/perf_cpum_cf.c: it has a type of its own and no list of CPUs. Other core PMUs
 /// without a list are registered as PERF_TYPE_RAW: "cpu", and "arc_pct" of ARC.
 constexpr std::string_view kS390CorePmu = "cpum_cf";
+constexpr std::string_view kS390Sampling = "cpum_sf";  // of the type RAW, and samples only
 
 /// Drivers of HiSilicon write the number of the only CPU, and -1 where none is online.
 Result<std::vector<int>> listed_cpus(std::string_view text) {
@@ -147,8 +148,10 @@ Result<std::vector<int>> listed_cpus(std::string_view text) {
 void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
   const std::optional<std::string> cpus = files.value_in(folder + "/cpus");
   const std::optional<std::string> cpumask = files.value_in(folder + "/cpumask");
+  const bool is_registered_as_raw =
+      pmu.type == PERF_TYPE_RAW && !cpumask && pmu.name != kS390Sampling;
   const bool counts_generic_events =
-      pmu.name == "cpu" || pmu.name == kS390CorePmu || (pmu.type == PERF_TYPE_RAW && !cpumask);
+      pmu.name == "cpu" || pmu.name == kS390CorePmu || is_registered_as_raw;
   if (cpus || counts_generic_events) {
     pmu.kind = PmuKind::kCore;
     pmu.is_on_some_cpus = cpus.has_value();
