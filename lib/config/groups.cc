@@ -163,7 +163,7 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
         "optional",
         "Whether events that this machine lacks are expected to be missing. They cause no warning, "
         "and have no series `perf_event_exporter_event_refusal_info`. Events that are missing for "
-        "another reason, such as a right, and names that no event has here, are still reported."),
+        "another reason, such as a right, and misspelled names, are still reported."),
     {"cpus",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_cpus(value, parsed.group.cpus); },
      {"CPUs on which this group is not counted, in addition to the top-level `cpus`.",

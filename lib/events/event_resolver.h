@@ -20,7 +20,6 @@ struct Unresolved {
   bool on_every_machine = false;  ///< an error of the spelling; else this machine lacks something
   TextOffset at;                  ///< position in the text
   Error error;
-  bool is_right_elsewhere = false;  ///< with `on_every_machine`: CPUs of another kind may count it
 };
 
 /// Whether every machine resolves it, as it is in the tables of names or has a number. Of any other

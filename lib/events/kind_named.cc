@@ -1,14 +1,15 @@
-#include <fnmatch.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/lookup.h"
+#include "base/text.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
 #include "events/event_table.h"
@@ -27,13 +28,8 @@ constexpr const char* kWriteUprobe = "a function of a file is written 'uprobe:/b
 constexpr const char* kWriteBehindColon =
     "write a modifier, as in 'cycles:u', or a tracepoint, as in 'sched:sched_switch'";
 
-/// What core PMUs of some machines have in sysfs, as patterns (fnmatch):
-/// arch/x86/events/intel/core.c and drivers/perf/arm_pmuv3.c, where only the names of Arm have a
-/// '_'.
-constexpr const char* kOfSomeCorePmus[] = {"*_*",           "el-*",       "mem-loads",
-                                           "mem-loads-aux", "mem-stores", "slots",
-                                           "stall",         "topdown-*",  "tx-*"};
-/// Those that would pass for misspelled generic names.
+/// Of the names that core PMUs of some machines have in sysfs (arch/x86/events/intel/core.c,
+/// drivers/perf/arm_pmuv3.c), those that would pass for misspelled generic names.
 constexpr std::string_view kLikeGenericNames[] = {"bus_cycles", "cpu_cycles", "cycles-ct",
                                                   "cycles-t"};
 
@@ -110,43 +106,33 @@ std::vector<std::string> generic_names() {
   return names;
 }
 
-/// Decided by the name alone, so that no machine finds an error where another finds an event.
-bool is_of_some_core_pmu(const std::string& name) {
-  const auto matches = [&](const char* pattern) {
-    return ::fnmatch(pattern, name.c_str(), 0) == 0;
-  };
-  return std::find(std::begin(kLikeGenericNames), std::end(kLikeGenericNames), name) !=
-             std::end(kLikeGenericNames) ||
-         (std::any_of(std::begin(kOfSomeCorePmus), std::end(kOfSomeCorePmus), matches) &&
-          !is_misspelled(name, generic_names()));
-}
-
+/// An error if it is like a name that every machine has, whatever this one has, so that none finds
+/// an error where another finds an event; else core PMUs of others may have it.
 Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset at) {
   if (const ToolEvent* tool = lookup(kToolEvents, &ToolEvent::name, name)) {
     return invalid(at, "'" + name + "' is measured by perf itself, and is no event of the kernel",
                    tool->remedy);
   }
-  const bool is_of_others = is_of_some_core_pmu(name);
-  Remedy remedy = is_of_others ? Remedy(kOfOtherCpus)
-                               : "see " + ProgramTerm::kEventList +
-                                     "; an event of one PMU is written pmu/" + name + "/";
+  std::vector<std::string> known = generic_names();
+  const bool is_excepted = std::find(std::begin(kLikeGenericNames), std::end(kLikeGenericNames),
+                                     name) != std::end(kLikeGenericNames);
+  if (is_misspelled(name, known) && !is_excepted) {
+    return invalid(at, "there is no event '" + name + "'",
+                   did_you_mean(name, known, "see " + ProgramTerm::kEventList));
+  }
+  const std::string what = "no core PMU of this machine has an event '" + name + "'";
   for (const Pmu& pmu : pmus.pmus()) {
     if (!pmu.events.contains(name)) continue;
-    remedy = "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'";
-    break;
+    return unavailable(at, 0, what,
+                       "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'");
   }
-  if (is_of_others) {
-    return unavailable(at, ENOENT, "no core PMU of this machine has an event '" + name + "'",
-                       remedy);
-  }
-  std::vector<std::string> known = generic_names();
   for (const Pmu* pmu : pmus.core_pmus()) {
     for (const auto& [event, terms] : pmu->events) known.push_back(event);
   }
-  Unresolved unresolved =
-      invalid(at, "there is no event '" + name + "'", did_you_mean(name, known, remedy));
-  unresolved.is_right_elsewhere = !is_misspelled(name, known);
-  return unresolved;
+  const std::optional<std::string> similar = nearest(name, known);
+  return unavailable(at, ENOENT, what,
+                     kOfOtherCpus + (similar ? "; the most similar name here is '" + *similar + "'"
+                                             : std::string{}));
 }
 
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {

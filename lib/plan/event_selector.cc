@@ -96,8 +96,7 @@ struct ResolvedGroup {
   perf::GroupMode mode;
   std::vector<Candidate> candidates = {};
   std::set<std::pair<std::string, Labels>> on_every_machine = {};  ///< events with such names
-  std::size_t spelled = 0;   ///< events of its entries, whether they can be counted or not
-  bool is_left_out = false;  ///< not for this machine
+  std::size_t spelled = 0;  ///< events of its entries, whether they can be counted or not
 };
 
 /// Errors of the group, as opposed to the machine, are reported with its position.
@@ -142,7 +141,7 @@ class EventSelector {
       : machine_(machine), in_force_(in_force), trials_(machine) {}
 
   /// Without opening anything.
-  ResolvedGroup resolve(const config::Group& group, bool is_left_out = false);
+  ResolvedGroup resolve(const config::Group& group);
   const std::vector<yaml::Diagnostic>& errors() const { return errors_; }
   /// Adds the part of `group` that can be counted.
   void select(const ResolvedGroup& group);
@@ -188,13 +187,12 @@ void EventSelector::add_error(const yaml::Position& at, const std::string& what,
   if (errors_.empty() || !(errors_.back() == error)) errors_.push_back(std::move(error));
 }
 
-ResolvedGroup EventSelector::resolve(const config::Group& group, bool is_left_out) {
+ResolvedGroup EventSelector::resolve(const config::Group& group) {
   if (group.name == exposition::kExporterGroup) {
     add_error(group.at, "'" + group.name + "' selects the exporter's metrics in a scrape",
               "give the group another name");
   }
   ResolvedGroup resolved{group, {group.pinned, group.exclusive}};
-  resolved.is_left_out = is_left_out;
   for (const config::EventEntry& entry : group.events) resolve_entry(entry, resolved);
   leave_out_doubles(resolved);
   return resolved;
@@ -298,7 +296,6 @@ void EventSelector::leave_out(const std::string& event, const Error& why, Resolv
 
 void EventSelector::add_unknown(const config::EventEntry& entry, const events::ParsedEvent& event,
                                 const events::Unresolved& why, ResolvedGroup& group) {
-  if (group.is_left_out && why.is_right_elsewhere) return;
   const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
   if (why.on_every_machine && !group.group.optional && !group.group.is_for_newer) {
     return add_error(entry.at, what, why.error.remedy);
@@ -453,7 +450,7 @@ ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
       continue;
     }
     EventSelector alone{machine};
-    alone.resolve(group, true);
+    alone.resolve(group);
     of_left_out.insert(of_left_out.end(), alone.errors().begin(), alone.errors().end());
     all.left_out.push_back({group.name, *std::move(reason)});
   }

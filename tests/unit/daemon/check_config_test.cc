@@ -129,16 +129,17 @@ TEST_F(CheckConfigTest, WhatAnOptionalGroupLacksIsNoFailure) {
   EXPECT_THAT(text, Not(HasSubstr("not counted here")));
 }
 
-TEST_F(CheckConfigTest, ANameThatIsUnknownHereIsPrintedAndNoFailureInAnOptionalGroup) {
-  tree_.write("c.yaml",
-              "groups: [{name: core, events: [cs, of-others], scope: cpu, optional: true}]\n");
+TEST_F(CheckConfigTest, AMisspelledNameIsPrintedAndNoFailureInAnOptionalGroup) {
+  tree_.write(
+      "c.yaml",
+      "groups: [{name: core, events: [cs, fautls, of-others], scope: cpu, optional: true}]\n");
   testing::internal::CaptureStdout();
   const ExitStatus status = check_config(options_, kernel_);
   const std::string text = testing::internal::GetCapturedStdout();
 
   EXPECT_EQ(status, kOk);
-  EXPECT_THAT(text, HasSubstr("not counted here: of-others: there is no event 'of-others'"));
-  EXPECT_THAT(text, HasSubstr("valid: 1 of 2 events can be counted here; 1 missing, but optional"));
+  EXPECT_THAT(text, HasSubstr("not counted here: fautls: there is no event 'fautls'"));
+  EXPECT_THAT(text, HasSubstr("valid: 1 of 3 events can be counted here; 2 missing, but optional"));
 }
 
 TEST_F(CheckConfigTest, AFaultOfTheFileFailsAlsoInAnOptionalGroup) {

@@ -84,8 +84,8 @@ TEST_F(FromTextTest, ATextBecomesCountsOfCpusAndCgroups) {
 }
 
 TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
-  config::Loaded loaded = config::load_text(
-      "groups: [{name: g, events: [no-such-event], scope: cpu}]\n", "example.yaml");
+  config::Loaded loaded =
+      config::load_text("groups: [{name: g, events: [cycels], scope: cpu}]\n", "example.yaml");
 
   const Result<LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan_for_machine(std::move(loaded.config), roots_, kernel_);
@@ -93,7 +93,7 @@ TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
   ASSERT_FALSE(planned);
   ASSERT_EQ(planned.error().size(), 1U);
   EXPECT_EQ(yaml::error_of(planned.error().front()).attempted,
-            "example.yaml:1:29: groups[0].events[0]: there is no event 'no-such-event'");
+            "example.yaml:1:29: groups[0].events[0]: there is no event 'cycels'");
 }
 
 TEST_F(FromTextTest, APatternOfTheOperatorThatMatchesNoCgroupIsAWarning) {

@@ -61,7 +61,7 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
 TEST(PlanTest, APatternThatCannotBeReadIsAnErrorNextToThoseOfEvents) {
   config::Config config = config::load_text(
                               "groups:\n"
-                              "  - {name: g, events: [no-such-event], scope: cpu}\n"
+                              "  - {name: g, events: [cycels], scope: cpu}\n"
                               "cgroups: {include: ['re:(']}\n",
                               "c.yaml")
                               .config;
