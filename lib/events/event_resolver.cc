@@ -82,6 +82,11 @@ Result<EventResolver> EventResolver::create(const host::HostRoots& roots,
 
 Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEvent& event) const {
   Resolved resolved = kind_of(event.kind).resolve({roots_, pmus_}, event);
+  const AsTracepoint& other = event.as_tracepoint;
+  if (!resolved && !std::holds_alternative<Tracepoint>(event.kind) && !other.point.system.empty() &&
+      tracepoint_on(roots_, other.point.system, other.point.name)) {
+    return resolve({other.point, other.modifiers, event.at});
+  }
   if (!resolved) return resolved.error();
 
   const Modifiers modifiers = effective(event.modifiers);

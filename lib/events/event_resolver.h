@@ -62,6 +62,8 @@ std::optional<perf::CounterSpec> counter_on(const EventResolver& resolver, std::
 Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::string_view system,
                                             std::string_view name);
 
+bool is_tracepoint(const perf::EventAttributes& event);
+
 /// Converts any text to a part of a metric's name by the documented rule: lower case; other
 /// characters than a-z and 0-9 become '_'; repeated '_' are merged, and removed at both ends.
 std::string metric_word(std::string_view text);

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/utf8.h"
+#include "events/event_table.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
 #include "events/text_cursor.h"
@@ -23,11 +24,32 @@ constexpr const char* kWriteInsideBraces =
     "put modifiers after their events, inside the braces; a group has the keys "
     "'pinned', 'weak' and 'exclusive'";
 
+AsTracepoint read_as_tracepoint(const Kind& kind, TextCursor& in) {
+  ParsedEvent event;
+  const bool is_open = &kind == &kNamedEvents || &kind == &kTracepoints || &kind == &kVendorEvents;
+  if (!is_open || is_table_name(in.before(kWordEnds))) return {};
+  if (!kTracepoints.parse(in, event) || !in.at_event_end()) return {};
+  const auto& point = std::get<Tracepoint>(event.kind);
+  return point.name.empty() ? AsTracepoint{} : AsTracepoint{point, event.modifiers};
+}
+
+/// What is no event of its kind may be a tracepoint: "mygroup:keep", "MyGroup:a-b".
 Parsed parse_event_of_its_kind(TextCursor& in, ParsedEvent& event) {
   const std::string_view word = in.before(kWordEnds);
   const std::string_view behind = in.rest().substr(word.size());
   if (word.empty() && !behind.starts_with('/')) return missing(in, "an event", kWriteEvent);
-  return kind_of(word, behind).parse(in, event);
+  const Kind& kind = kind_of(word, behind);
+  TextCursor behind_point = in;
+  const AsTracepoint reading = read_as_tracepoint(kind, behind_point);
+  Parsed parsed = kind.parse(in, event);
+  if (reading.point.system.empty()) return parsed;
+  if (!parsed || !in.at_event_end()) {
+    in = behind_point;
+    event.kind = reading.point;
+    event.modifiers = reading.modifiers;
+  }
+  event.as_tracepoint = reading;
+  return {};
 }
 
 void skip_blanks(TextCursor& in) {
@@ -64,6 +86,7 @@ Parsed parse_modifiers_of_braces(TextCursor& in, std::vector<ParsedEvent>& event
                           kWriteInsideBraces);
     }
     event.modifiers = combined(event.modifiers, modifiers);
+    event.as_tracepoint.modifiers = combined(event.as_tracepoint.modifiers, modifiers);
   }
   return {};
 }

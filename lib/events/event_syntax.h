@@ -85,6 +85,15 @@ struct Tracepoint {
   bool operator==(const Tracepoint&) const = default;
 };
 
+/// How "word:rest" reads as a tracepoint, if it is one here: "mygroup:up", whose rest could be
+/// modifiers, "MyGroup:open", which could be a vendor's. Follows from the text, so comparisons
+/// ignore it.
+struct AsTracepoint {
+  Tracepoint point;     ///< without a system: it cannot be one
+  Modifiers modifiers;  ///< behind its name
+  bool operator==(const AsTracepoint&) const { return true; }
+};
+
 /// "mem:0xADDR[/len][:rwx]"
 struct Breakpoint {
   std::uint64_t address = 0;
@@ -124,6 +133,7 @@ struct ParsedEvent {
   EventKind kind;
   Modifiers modifiers;
   TextOffset at;
+  AsTracepoint as_tracepoint = {};
   bool operator==(const ParsedEvent&) const = default;
 };
 
@@ -149,8 +159,8 @@ struct SyntaxError {
 /// Blanks may surround the commas and be inside of the braces. An event has the modifiers after the
 /// braces and its own, as in perf: "{cycles:k,cs}:u" is "{cycles:uk,cs:u}". Only precision (p,
 /// P) does it take from there if it has none itself. "word:rest" is an event with modifiers if
-/// `rest` contains only their letters, else a tracepoint. Independent of a machine: "cylces" is a
-/// NamedEvent. At most kMaxEventText characters, of printable ASCII.
+/// `rest` contains only their letters, and each once, else a tracepoint. Independent of a machine:
+/// "cylces" is a NamedEvent. At most kMaxEventText characters, of printable ASCII.
 Result<ParsedEvents, SyntaxError> parse_events(std::string_view text);
 
 inline constexpr std::size_t kMaxEventText = 4096;

@@ -93,6 +93,10 @@ Result<perf::EventAttributes> tracepoint_on(const host::HostRoots& roots, std::s
   return perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = *id};
 }
 
+bool is_tracepoint(const perf::EventAttributes& event) {
+  return event.type == PERF_TYPE_TRACEPOINT;
+}
+
 constinit const Kind kTracepoints{
     .holds = holds<Tracepoint>,
     .recognizes = tracepoint::recognizes,

@@ -168,24 +168,11 @@ Remedy remedy_for(const PmuCatalogue& pmus, const VendorEvent& event, const Erro
   return did_you_mean(event.name, names, error.remedy);
 }
 
-/// "MyGroup:open": a tracepoint whose system has a capital has the shape of a vendor's name.
-std::optional<ParsedEvent> as_tracepoint(const Machine& machine, const ParsedEvent& event) {
-  const std::string& name = std::get<VendorEvent>(event.kind).name;
-  const std::size_t colon = name.find(':');
-  if (colon == std::string::npos) return {};
-  const Tracepoint point{name.substr(0, colon), name.substr(colon + 1)};
-  if (!tracepoint_on(machine.roots, point.system, point.name)) return {};
-  return ParsedEvent{point, event.modifiers, event.at};
-}
-
 Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   const auto& vendor = std::get<VendorEvent>(event.kind);
   if (auto named = resolve_on_core_pmus(machine, vendor.name, event.at)) return *std::move(named);
   const auto encodings = encode_vendor_event(vendor.name);
   if (!encodings) {
-    if (const auto point = as_tracepoint(machine, event)) {
-      return kTracepoints.resolve(machine, *point);
-    }
     const Error& error = encodings.error();
     return unavailable(event.at, error.code, error.attempted,
                        remedy_for(machine.pmus, vendor, error));

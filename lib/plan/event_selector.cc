@@ -53,6 +53,10 @@ std::string name_with_pmu(const events::EventIdentity& event) {
   return event.name;
 }
 
+Error has_filter(const std::string& event) {
+  return {0, "'" + event + "' has a filter, and is not a tracepoint", "remove the filter"};
+}
+
 /// Applies the operator's keys to `event`. Fails if they contradict what is known of it.
 Result<> describe(const config::EventEntry& entry, events::EventSpec& event) {
   events::EventIdentity& identity = event.identity;
@@ -70,6 +74,9 @@ Result<> describe(const config::EventEntry& entry, events::EventSpec& event) {
     identity.cpu_help.clear();
   }
   for (events::EventInstance& instance : event.instances) {
+    if (entry.filter && !events::is_tracepoint(instance.attributes)) {
+      return has_filter(identity.name);
+    }
     instance.attributes.filter = entry.filter.value_or("");
   }
   return {};
@@ -241,13 +248,12 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
         Error{0, quoted + " is weak, and its group is not", "remove the W, or 'weak: false'"},
         group);
   }
-  if (entry.filter && !std::holds_alternative<events::Tracepoint>(event.kind)) {
-    return refuse(entry,
-                  Error{0, quoted + " has a filter, and is not a tracepoint", "remove the filter"},
-                  group);
+  if (entry.filter && event.as_tracepoint.point.system.empty()) {
+    return refuse(entry, has_filter(events::spelling(event)), group);
   }
   const events::Modifiers written = event.modifiers;
-  if (!exclude(group.group, event.modifiers)) {
+  if (!exclude(group.group, event.modifiers) ||
+      !exclude(group.group, event.as_tracepoint.modifiers)) {
     return refuse(entry,
                   Error{0, quoted + " counts only what its group excludes",
                         "remove its modifiers, or count it in another group"},

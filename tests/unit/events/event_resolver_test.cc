@@ -364,18 +364,36 @@ TEST(EventResolverTest, TracepointsThatCountNanosecondsAreSeconds) {
   EXPECT_EQ(resolved_on("intel_client", "sched:sched_switch").identity.unit, Unit::kEvents);
 }
 
-TEST(EventResolverTest, ATracepointOfASystemWithCapitalsIsFoundByItsListedName) {
-  const test::TempTree tree{{"sys/bus/event_source/devices/tracepoint/type", "2\n"},
-                            {"sys/kernel/tracing/events/MyGroup/open_file/id", "77\n"}};
-  const EventResolver resolver = resolver_below(tree.root());
+/// With capitals, as names of vendors; of letters of modifiers only.
+TEST(EventResolverTest, ATracepointIsFoundByItsListedNameWhateverThatLooksLike) {
+  for (const auto& [system, name] : {std::pair{"MyGroup", "open_file"},
+                                     {"MyGroup", "a-b"},
+                                     {"MyGroup", "hk"},
+                                     {"mygroup", "keep"},
+                                     {"mygroup", "hup"},
+                                     {"mygroup", "u"},
+                                     {"My-Group", "u"},
+                                     {"mem-loads", "kk"},
+                                     {"probe", "up"},
+                                     {"sdt_Server", "u"}}) {
+    const std::string point = std::string(system) + ":" + name;
+    const test::TempTree tree{
+        {"sys/bus/event_source/devices/tracepoint/type", "2\n"},
+        {"sys/kernel/tracing/events/" + std::string(system) + "/" + name + "/id", "77\n"}};
+    const EventResolver resolver = resolver_below(tree.root());
+    ASSERT_EQ(list_events(resolver).back().name, point);
+    for (const char* modifiers : {"", ":k"}) {
+      const Resolved event = resolve(resolver, point + modifiers);
 
-  const Resolved event = resolve(resolver, list_events(resolver).back().name + ":k");
-
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->front().identity.name, "MyGroup:open_file:k");
-  EXPECT_EQ(event->front().identity.metric, "mygroup_open_file_kernel");
-  EXPECT_EQ(event->front().instances.front().attributes.config, 77U);
-  EXPECT_FALSE(resolve(resolver, "MyGroup:close_file"));
+      ASSERT_TRUE(event) << point << modifiers;
+      EXPECT_EQ(event->front().identity.name, point + modifiers);
+      EXPECT_EQ(event->front().identity.metric,
+                metric_word(point) + (modifiers[0] != '\0' ? "_kernel" : ""));
+      EXPECT_EQ(event->front().instances.front().attributes.config, 77U);
+    }
+    EXPECT_FALSE(resolve(resolver, std::string(system) + ":other"));
+    EXPECT_FALSE(resolve(resolver, std::string(system) + "2:" + name));
+  }
 }
 
 TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeavesThatX86Ignores) {

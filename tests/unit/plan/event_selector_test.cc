@@ -332,6 +332,28 @@ TEST(EventSelectorTest, FiltersTracepointsAlone) {
   EXPECT_THAT(errors_of(not_here), ElementsAre(HasSubstr("has a filter, and is not a tracepoint")));
 }
 
+TEST(EventSelectorTest, FiltersATracepointThatIsCalledAsOtherEvents) {
+  for (const char* name : {"MyGroup:open", "mygroup:keep", "mygroup:hup", "MyGroup:a-b:k"}) {
+    const std::string point = name;
+    const std::string folder =
+        point.substr(0, point.find(':')) + "/" +
+        point.substr(point.find(':') + 1, point.find(":k") - point.find(':') - 1);
+    const test::TempTree tree{{"sys/devices/system/cpu/online", "0\n"},
+                              {"sys/kernel/tracing/events/" + folder + "/id", "77\n"}};
+    const config::Loaded loaded = config::load_text(
+        "groups:\n" + group_of("{event: '" + point + "', filter: a == 1}"), "c.yaml");
+    test::ScriptedKernel kernel{tree.root()};
+    const auto here = test::plan_of(
+        loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
+    const auto elsewhere = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+
+    EXPECT_THAT(left_out_lines(here), IsEmpty()) << point;
+    EXPECT_EQ(here.counting.cpu.groups.at(0).events.at(0).attributes.filter, "a == 1");
+    EXPECT_THAT(errors_of(elsewhere), IsEmpty()) << point;
+    EXPECT_EQ(elsewhere.events.size(), 1U);
+  }
+}
+
 /// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
 class FilteringKernel final : public test::CountingKernel {
  public:
