@@ -217,7 +217,7 @@ void list(const Machine& machine, std::vector<ListedEvent>& listed) {
                                                                                   : pmu.name);
       const std::vector<std::string> open = open_terms(pmu, name);
       const std::string text = listed_name(who, name, open);
-      if (event.is_snapshot || !seen.insert(text).second) continue;
+      if (event.is_snapshot || event.scale == 0 || !seen.insert(text).second) continue;
       listed.push_back({"pmu", text, who, listed_help(event, !open.empty()), false});
     }
   }

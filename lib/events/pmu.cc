@@ -83,27 +83,30 @@ class Files {
   int shortage_ = 0;
 };
 
-/// In the C locale, independent of the current one. A count is worth a positive number of units.
-std::optional<double> parse_scale(std::string_view text) {
+/// In the C locale, independent of the current one. A count is worth a positive number of units; 0:
+/// the text is none.
+double parse_scale(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with('+')) text.remove_prefix(1);
   double scale = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, code] = std::from_chars(text.data(), end, scale);
-  if (code != std::errc{} || rest != end || !std::isfinite(scale) || scale <= 0) return {};
-  return scale;
+  const bool is_scale = code == std::errc{} && rest == end && std::isfinite(scale) && scale > 0;
+  return is_scale ? scale : 0;
 }
 
-/// 1 without such a file. Nothing if it cannot be parsed, as it must not pass for 1.
-std::optional<double> scale_in(Files& files, const std::string& file) {
+/// 1 without such a file.
+double scale_in(Files& files, const std::string& file) {
   const Result<std::string> text = files.text_of(file);
-  if (!text) return text.error().code == ENOENT ? std::optional<double>{1} : std::nullopt;
+  if (!text) return text.error().code == ENOENT ? 1 : 0;
   return parse_scale(*text);
 }
 
 std::optional<PmuNamedEvent> read_event(Files& files, const std::string& file) {
   const std::optional<std::string> terms = files.value_in(file);
-  const std::optional<double> scale = scale_in(files, file + ".scale");
-  if (!terms || terms->empty() || !scale) return {};
-  return PmuNamedEvent{*terms, *scale, files.value_in(file + ".unit").value_or(""),
+  if (!terms || terms->empty()) return {};
+  return PmuNamedEvent{*terms, scale_in(files, file + ".scale"),
+                       files.value_in(file + ".unit").value_or(""),
                        files.value_in(file + ".snapshot") == "1"};
 }
 

@@ -18,7 +18,7 @@ namespace pex::events {
 /// (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
 struct PmuNamedEvent {
   std::string terms;  ///< "event=0xcd,umask=0x1,ldlat=3"; a value '?' must be given by the user
-  double scale = 1;   ///< NAME.scale: one count is worth this many units
+  double scale = 1;   ///< NAME.scale: one count is worth this many units; 0: it has no such number
   std::string unit;   ///< NAME.unit: "Joules", "MiB"; or empty
   bool is_snapshot = false;  ///< NAME.snapshot is 1: a level such as a temperature, not a count
 };
@@ -46,8 +46,7 @@ struct Pmu {
 };
 
 /// The PMUs of one machine, as in its sysfs. Immutable. Malformed files are ignored: a kernel may
-/// have unknown forms, and none is a reason to fail. An event with a malformed scale is left out,
-/// as the value of its count is unknown.
+/// have unknown forms, and none is a reason to fail.
 class PmuCatalogue {
  public:
   /// Fails if the folder of PMUs cannot be read, and if anything below it cannot for lack of

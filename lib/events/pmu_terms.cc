@@ -133,6 +133,11 @@ Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encode
   }
   encoded.named = &pmu.events.at(event.name);
   encoded.name = event.name;
+  if (encoded.named->scale == 0) {
+    return unavailable(
+        event.at, 0, named.what() + " has no number in its file .scale",
+        "write '" + pmu.name + "/" + encoded.named->terms + "/' with a name, 'unit' and 'scale'");
+  }
   if (!encoded.named->is_snapshot) return {};
   return unavailable(event.at, 0, named.what() + " is a level, not a count",
                      "remove it: only a count that never falls can be a counter");

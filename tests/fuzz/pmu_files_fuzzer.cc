@@ -47,14 +47,14 @@ void check_resolved(const EventResolver& resolver, const std::string& text) {
     require(!specs->empty());
     for (const pex::events::EventSpec& spec : *specs) {
       require(!spec.instances.empty() && !spec.identity.metric.empty());
-      require(std::isfinite(spec.identity.scale));
+      require(std::isfinite(spec.identity.scale) && spec.identity.scale > 0);
     }
   }
 }
 
 void check_event(const EventResolver& resolver, const std::string& pmu,
                  const std::pair<const std::string, PmuNamedEvent>& event) {
-  require(std::isfinite(event.second.scale) && event.second.scale > 0);
+  require(std::isfinite(event.second.scale) && event.second.scale >= 0);
   require(!event.second.terms.empty());
   check_resolved(resolver, pmu + "/" + event.first + "/");
   check_resolved(resolver, pmu + "/" + event.second.terms + "/");

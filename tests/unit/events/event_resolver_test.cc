@@ -980,6 +980,25 @@ RC_GTEST_PROP(EventResolverTest, AnswersToAnyText, ()) {
 
 // list
 
+TEST(EventResolverTest, AnEventWhoseScaleIsNoNumberIsToldWithThatReasonAndNotListed) {
+  const std::string meter = "sys/bus/event_source/devices/meter";
+  const test::TempTree tree{{meter + "/type", "20\n"},
+                            {meter + "/cpumask", "0\n"},
+                            {meter + "/format/event", "config:0-7\n"},
+                            {meter + "/events/draw", "event=0x1\n"},
+                            {meter + "/events/draw.scale", "one\n"}};
+  const EventResolver resolver = resolver_below(tree.root());
+
+  const Resolved event = resolve(resolver, "meter/draw/");
+
+  ASSERT_FALSE(event);
+  EXPECT_EQ(event.error().error.attempted,
+            "event 'draw' of PMU 'meter' has no number in its file .scale");
+  EXPECT_EQ(event.error().error.remedy.text(),
+            "write 'meter/event=0x1/' with a name, 'unit' and 'scale'");
+  EXPECT_NE(list_events(resolver).back().pmu, "meter");
+}
+
 TEST(ListEventsTest, ListsOnlyWhatCanBePasted) {
   for (const char* machine : kMachines) {
     const EventResolver resolver = resolver_of(machine);
