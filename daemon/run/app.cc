@@ -415,6 +415,14 @@ std::optional<host::SelfProcess> App::self_process() {
 Status App::status() {
   const exposition::PollMetrics& polls = poller_.metrics();
   std::vector<std::string> warnings = session_.current().warnings;
+  const collect::Snapshot* const snapshot = poller_.snapshot().get();
+  if (snapshot != nullptr) {
+    for (const std::string& pmu : collect::pmus_of(*snapshot->plan)) {  // that may have changed
+      const std::string waiting = worded(collect::waiting_for_a_cpu(pmu));
+      std::erase(warnings, waiting);
+      if (snapshot->targets->cpus->is_waiting(pmu)) warnings.push_back(waiting);
+    }
+  }
   for (std::string& warning : session_.pmu_warnings()) warnings.push_back(std::move(warning));
   for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
   if (const std::optional<Error> reason = crashes()) warnings.push_back(worded(*reason));
@@ -431,7 +439,7 @@ Status App::status() {
                                   .web_configuration = web_server_.access_status().load(),
                                   .telemetry_path = options_.telemetry_path},
                       .plan = session_.current().plan,
-                      .snapshot = poller_.snapshot().get(),
+                      .snapshot = snapshot,
                       .last_poll = polls.last(),
                       .activity = activity_,
                       .process = self_process()});

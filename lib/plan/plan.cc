@@ -127,12 +127,7 @@ std::vector<Error> waiting_pmus(const collect::CountingPlan& plan, const Machine
     }
   }
   std::vector<Error> warnings;
-  for (const std::string& pmu : waiting) {
-    warnings.push_back({0,
-                        "the events of PMU '" + pmu +
-                            "' wait: none of its CPUs is online; they are counted when one is",
-                        {}});
-  }
+  for (const std::string& pmu : waiting) warnings.push_back(collect::waiting_for_a_cpu(pmu));
   return warnings;
 }
 

@@ -13,6 +13,20 @@ bool MachineCpus::is_online(int cpu) const {
   return std::binary_search(online.begin(), online.end(), cpu);
 }
 
+bool MachineCpus::is_waiting(const std::string& pmu) const {
+  const auto of = pmus.find(pmu);
+  return of != pmus.end() && std::none_of(of->second.begin(), of->second.end(), [&](int cpu) {
+           return is_online(cpu) || std::binary_search(left_out.begin(), left_out.end(), cpu);
+         });
+}
+
+Error waiting_for_a_cpu(const std::string& pmu) {
+  return {0,
+          "the events of PMU '" + pmu +
+              "' wait: none of its CPUs is online; they are counted when one is",
+          {}};
+}
+
 bool MachineCpus::counts_on(const std::string& pmu, int cpu,
                             const std::vector<int>& left_out_too) const {
   if (std::binary_search(left_out_too.begin(), left_out_too.end(), cpu)) return false;

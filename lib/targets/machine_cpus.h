@@ -24,6 +24,8 @@ struct MachineCpus {
   std::set<std::string> uncore = {};     ///< PMUs of which a CPU reads a part (events::is_uncore())
 
   bool is_online(int cpu) const;
+  /// Whether a requested PMU has no CPU that is online, so that its events wait for one.
+  bool is_waiting(const std::string& pmu) const;
   /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a
   /// PMU: yes; on one of `left_out_too`: no.
   bool counts_on(const std::string& pmu, int cpu, const std::vector<int>& left_out_too = {}) const;
@@ -32,6 +34,9 @@ struct MachineCpus {
   /// The number of those CPUs that are online.
   std::size_t count_of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 };
+
+/// Of the events of `pmu`, as a warning.
+Error waiting_for_a_cpu(const std::string& pmu);
 
 /// A machine like `cpus` with another number of CPUs, to compute what it would take. A kind of
 /// cores has its share of them, and each PMU of `uncore` as many as here: one in each package.

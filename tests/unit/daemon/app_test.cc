@@ -326,6 +326,21 @@ TEST_F(ReloadTest, OfAFileForANewerVersionIgnoresWhatIsNotKnownAndCountsIt) {
   EXPECT_THAT(get("/api/v1/status"), HasSubstr("config.yaml:3:1: colour: unknown key: ignored"));
 }
 
+TEST_F(ReloadTest, AfterwardsTheStatusSaysWhichPmusWaitForACpuNow) {
+  const std::string pmu = "sys/bus/event_source/devices/imc_0";
+  tree_.write(pmu + "/type", "20\n");
+  tree_.write(pmu + "/format/event", "config:0-7\n");
+  tree_.write("config.yaml", config_of("imc/event=1/"));
+  tree_.write(pmu + "/cpumask", "\n");
+  reload().wait();
+  for (const bool waits : {true, false, true, false}) {
+    tree_.write(pmu + "/cpumask", waits ? "\n" : "0\n");
+    poll_after_change();
+
+    EXPECT_EQ(get("/api/v1/status").find("PMU 'imc_0' wait") != std::string::npos, waits);
+  }
+}
+
 TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {
   const std::vector<std::string> before = kernel_.open_groups();
   tree_.write("config.yaml", config_of("cycles") + "collection: {interval: 5s}\n");
