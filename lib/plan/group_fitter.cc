@@ -310,10 +310,14 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   const Pieces whole = {{part.counters.size(), true}};
   is_assumed = machine_.is_waiting(part.pmu);
   if (is_assumed) return fitted ? in_force->pieces : whole;
+  const bool is_weak = part.group.group.weak;  // another one than in force, perhaps
+  if (is_weak && !machine_.probe_cpus.open_together(machine_.kernel, part.pmu, part.counters,
+                                                    part.group.left_out_cpus)) {
+    return Pieces(part.counters.size(), {1, true});
+  }
   const perf::Place place = place_of(part);
   const perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
-  const bool is_weak = part.group.group.weak;  // another one than in force, perhaps
   if (fitted && (is_weak || in_force->pieces.size() == 1)) return in_force->pieces;
   if (in_force != nullptr && !fitted && !is_weak) return in_force->dropped;
   is_assumed = in_force == nullptr && passes(part, trial);

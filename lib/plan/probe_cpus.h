@@ -29,6 +29,11 @@ class ProbeCpus {
                      std::span<const perf::CounterSpec> events,
                      const std::vector<int>& left_out_too = {}) const;
 
+  /// Whether each reader of an uncore PMU opens all of `events`, or none.
+  bool open_together(perf::PerfKernel& kernel, const std::string& pmu,
+                     std::span<const perf::CounterSpec> events,
+                     const std::vector<int>& left_out_too) const;
+
   /// All that are online; none of a PMU that is waiting.
   std::vector<int> all_of(const std::string& pmu, const std::vector<int>& left_out_too) const;
 
@@ -41,6 +46,7 @@ class ProbeCpus {
 
  private:
   std::vector<int> cpus_of(const std::string& pmu) const;
+  std::vector<int> readers_of(const std::string& pmu, const std::vector<int>& left_out_too) const;
 
   const events::EventResolver& resolver_;
   std::vector<int> online_;

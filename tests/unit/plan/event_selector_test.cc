@@ -788,6 +788,39 @@ TEST(EventSelectorTest, APmuThatAPackageLacksIsCountedWhereItIsAndRefusedIfItIsN
   }
 }
 
+/// Has event 2 of type 20 on CPU 4 only.
+class KernelOfUnits final : public test::ForwardingKernel {
+ public:
+  using ForwardingKernel::ForwardingKernel;
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    const bool lacks_it = request.event.type == 20 && request.event.config == 2;
+    if (lacks_it && request.cpu != 4) return Error{EINVAL, {}, {}};
+    return ForwardingKernel::open(request);
+  }
+};
+
+TEST(EventSelectorTest, AnEventThatAPackageLacksDoesNotTakeTheOthersOfItsGroupAlongThere) {
+  const std::string imc = "sys/bus/event_source/devices/uncore_imc_0";
+  const test::TempTree tree{{"sys/devices/system/cpu/online", "0-7\n"},
+                            {imc + "/type", "20\n"},
+                            {imc + "/cpumask", "0,4\n"},
+                            {imc + "/format/event", "config:0-7\n"}};
+  const config::Loaded loaded = config::load_text(
+      "groups: [{name: g, events: [imc/event=1/, imc/event=2/, imc/event=3/], scope: cpu}]\n",
+      "c.yaml");
+  test::ScriptedKernel scripted{tree.root()};
+  KernelOfUnits kernel{scripted};
+
+  const auto plan = test::plan_of(
+      loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
+
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_THAT(
+      test::groups_of(plan.counting.cpu),
+      ElementsAre("g on uncore_imc_0: imc/event=0x1/", "g/2 on uncore_imc_0: imc/event=0x2/",
+                  "g/3 on uncore_imc_0: imc/event=0x3/"));
+}
+
 TEST(EventSelectorTest, BlamesTheLeaderThatCannotBeCounted) {
   test::ScriptedKernel kernel;
   kernel.refuse("type4:0x400", EBUSY);
