@@ -197,7 +197,15 @@ std::shared_ptr<const Description> Describer::describe(
   for (const PathLabel& each : kPathLabels) {
     add(each.is_identity ? now.identity : now.information, each.label, info.*each.field);
   }
-  for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
+  // As published; a truncated value could equal another one.
+  const auto is_too_long = [&](const Label& label) {
+    const bool is = as_label_value(label.second).size() > max_label_bytes_;
+    if (is) now.too_long = label.first;
+    return is;
+  };
+  for (Label& label : rules_.labels_of(path)) {
+    if (!is_too_long(label)) now.identity.push_back(std::move(label));
+  }
   const bool is_of_kubelet = !info.pod_uid.empty() && !info.is_delegated;
   if (before && before->has_lost_ids) lose_ids(now);
   const bool is_read = names_ && !thread_->is_busy();
@@ -213,7 +221,7 @@ std::shared_ptr<const Description> Describer::describe(
     const bool is_set_by_rule =
         std::any_of(now.identity.begin(), now.identity.end(),
                     [&](const Label& own) { return own.first == label.first; });
-    return is_set_by_rule || as_label_value(label.second).size() > max_label_bytes_;
+    return is_set_by_rule || is_too_long(label);
   });
   std::string series = is_series ? std::string() : series_path(path);
   // A '*' in a name that somebody has given leads to the same series as that of others.

@@ -34,6 +34,7 @@ struct Description {
   std::shared_ptr<const Description> of_series = {};  ///< of a cgroup at that path; else null
   std::size_t of_root = kAllNames;                    ///< names_of_root()
   bool has_lost_ids = false;  ///< see take_claimed_ids(): it does not get them again
+  std::string too_long = {};  ///< a label that is left out for its length; else empty
 
   bool operator==(const Description&) const = default;
 };
@@ -100,7 +101,7 @@ class Describer {
   Clock::time_point began_ = {};  ///< to read
   bool has_answered_ = false;
   bool is_late_ = false;         ///< cgroups were described while the thread was busy
-  std::size_t max_label_bytes_;  ///< of `information`: longer values are left out
+  std::size_t max_label_bytes_;  ///< longer values of rules and names are left out
 };
 
 }  // namespace pex::cgroup

@@ -2,18 +2,11 @@
 
 #include <map>
 
-#include "base/utf8.h"
-
 namespace pex::cgroup {
 namespace {
 
 bool is_group(std::string_view reference) {
   return reference.size() == 2 && reference[1] >= '0' && reference[1] <= '9';
-}
-
-/// The length as published; a truncated value could equal another one.
-bool is_too_long(const std::string& value, std::size_t bytes) {
-  return as_label_value(value).size() > bytes;
 }
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
@@ -66,8 +59,7 @@ std::vector<Label> LabelRules::labels_of(std::string_view path) const {
     if (!captured) continue;
     for (const Setting& setting : rule.set) {
       std::string value = setting.value.fill(*captured);
-      if (!value.empty() && !is_too_long(value, max_bytes_))
-        labels.try_emplace(setting.label, std::move(value));
+      if (!value.empty()) labels.try_emplace(setting.label, std::move(value));
     }
   }
   return {labels.begin(), labels.end()};

@@ -41,7 +41,7 @@ class Template {
   std::vector<Piece> pieces_;
 };
 
-/// In bytes as published: longer ones are never published. All other labels are parts of paths.
+/// In bytes as published: longer values are never published.
 inline constexpr std::size_t kMaxLabelBytes = 1024;
 
 /// The labels that an operator's rules give to cgroups.
@@ -61,8 +61,7 @@ class LabelRules {
   };
 
   LabelRules() = default;
-  explicit LabelRules(std::vector<Rule> rules, std::size_t max_bytes = kMaxLabelBytes)
-      : rules_(std::move(rules)), max_bytes_(max_bytes) {}
+  explicit LabelRules(std::vector<Rule> rules) : rules_(std::move(rules)) {}
 
   /// The labels of a cgroup, by name, each name once. The rules are tried in order, and the first
   /// that sets a label decides it. An empty value sets nothing, so that a later rule may.
@@ -72,7 +71,6 @@ class LabelRules {
 
  private:
   std::vector<Rule> rules_;
-  std::size_t max_bytes_ = kMaxLabelBytes;
 };
 
 }  // namespace pex::cgroup

@@ -192,14 +192,14 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups, config::Po
 }  // namespace
 
 Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
-    const config::Cgroups& cgroups, config::PodMetadata metadata, std::size_t label_length) {
+    const config::Cgroups& cgroups, config::PodMetadata metadata) {
   yaml::Diagnostics diagnostics;
   SelectedCgroups selected;
   selected.selection.include = patterns_of(cgroups.include, diagnostics);
   selected.selection.exclude = patterns_of(cgroups.exclude, diagnostics);
   selected.selection.helpers = cgroups.helpers;
   selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
-  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics), label_length);
+  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics));
   selected.sums = sums_of(cgroups, metadata, diagnostics);
   if (diagnostics.has_errors()) return diagnostics.errors();
   return selected;

@@ -23,7 +23,6 @@ struct SelectedCgroups {
 /// Compiles texts to patterns and rules. Needs no machine. Fails with all errors, each with its
 /// position, in the order of the file (config/load.h).
 Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
-    const config::Cgroups& cgroups, config::PodMetadata metadata,
-    std::size_t label_length = cgroup::kMaxLabelBytes);
+    const config::Cgroups& cgroups, config::PodMetadata metadata);
 
 }  // namespace pex::plan

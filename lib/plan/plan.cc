@@ -214,8 +214,7 @@ bool publishes_no_cgroups(const config::Cgroups& cgroups, const collect::Countin
 Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config,
                                                       const Machine& machine,
                                                       const Plan* in_force) {
-  Cgroups cgroups =
-      select_cgroups(config.cgroups, config.kubernetes.metadata, config.limits.label_length);
+  Cgroups cgroups = select_cgroups(config.cgroups, config.kubernetes.metadata);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   std::vector<EventAvailability> counted;
   if (in_force != nullptr) {
@@ -276,9 +275,8 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
 }
 
 std::vector<yaml::Diagnostic> check_names(const config::Config& config, const Machine& machine) {
-  return in_file_order(
-      check_events(config, machine),
-      select_cgroups(config.cgroups, config.kubernetes.metadata, config.limits.label_length));
+  return in_file_order(check_events(config, machine),
+                       select_cgroups(config.cgroups, config.kubernetes.metadata));
 }
 
 }  // namespace pex::plan

@@ -51,6 +51,13 @@ Error paths_too_long(const Budget& budget, const cgroup::Tree::Skipped& skipped)
                "give them shorter names, or nest them less deep"};
 }
 
+Error label_too_long(const CgroupTarget& target) {
+  return Error{0,
+               "leaving out the label '" + target.description->too_long + "' of cgroup '" +
+                   target.path + "', whose value is longer than limits.label_length",
+               "give it a shorter value, or raise the limit"};
+}
+
 Error id_is_taken(const std::string& path) {
   return Error{0,
                "leaving out the labels container_id and pod_uid of cgroup '" + path +
@@ -444,7 +451,11 @@ void TargetTracker::settle_ids(std::vector<CgroupTarget>& targets, PollReport& r
   std::vector<cgroup::DescribedCgroup> described;
   described.reserve(targets.size());
   for (CgroupTarget& target : targets) {
-    if (!target.is_free()) described.push_back({&target.path, &target.description});
+    if (target.is_free()) continue;
+    described.push_back({&target.path, &target.description});
+    if (!target.description->too_long.empty()) {
+      report.add_failure("label length", label_too_long(target));
+    }
   }
   for (const std::string& path : cgroup::take_claimed_ids(described)) {
     report.add_failure("cgroup ids", id_is_taken(path));

@@ -104,6 +104,20 @@ TEST(DescriberTest, AddsTheLabelsOfTheOperatorsRulesToTheIdentity) {
   EXPECT_THAT(first(describer, "/batch")->identity, IsEmpty());
 }
 
+TEST(DescriberTest, LeavesOutAndNamesALabelThatIsTooLongAndNeverGivesAPartOfIt) {
+  const LabelRules::Rule rule{
+      *Pattern::parse("re:(.+)"),
+      {{"twice", *Template::parse("$1$1", 1)}, {"once", *Template::parse("$1", 1)}}};
+  const Describer describer{LabelRules({rule}), {}, {}, 64};
+  const std::string path = "/" + std::string(40, 'x');
+
+  EXPECT_THAT(first(describer, path)->identity, ElementsAre(Pair("once", path)));
+  EXPECT_EQ(first(describer, path)->too_long, "twice");
+  EXPECT_THAT(first(describer, "/" + std::string(30, '\xff'))->identity, IsEmpty())
+      << "as published";
+  EXPECT_EQ(first(describer, "/short")->too_long, "");
+}
+
 TEST(DescriberTest, HasNothingNewWithoutNamesOfPods) {
   Describer describer;
 

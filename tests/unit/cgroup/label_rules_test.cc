@@ -104,13 +104,5 @@ TEST(LabelRulesTest, KeepTheBytesOfAPathThatAreNoCharacters) {
   EXPECT_THAT(rules.labels_of("/a\xff"), ElementsAre(Pair("name", "a\xff")));
 }
 
-TEST(LabelRulesTest, GiveNoLabelThatIsLongerThanAllowedAndNeverAPartOfIt) {
-  const LabelRules rules({rule("re:(.+)", {{"twice", "$1$1"}, {"once", "$1"}})});
-  const std::string path = "/" + std::string(kMaxLabelBytes / 2, 'x');
-
-  EXPECT_THAT(rules.labels_of(path), ElementsAre(Pair("once", path)));
-  EXPECT_THAT(rules.labels_of("/" + std::string(kMaxLabelBytes / 4, '\xff')), IsEmpty());
-}
-
 }  // namespace
 }  // namespace pex::cgroup

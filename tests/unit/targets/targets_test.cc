@@ -242,6 +242,26 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
   EXPECT_EQ(targets.update(start_ + seconds{3}, report_), after);
 }
 
+TEST_F(TargetTrackerTest, TellsWhichLabelIsLeftOutForItsLength) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker();
+  (void)targets.update(start_, report_);
+  EXPECT_FALSE(report_.failures.contains({"label length", 0}));
+  const cgroup::LabelRules::Rule rule{*cgroup::Pattern::parse("/a.service"),
+                                      {{"team", *cgroup::Template::parse("$0$0$0", 0)}}};
+  TargetTracker::Changes changes = as_before();
+  changes.describer = cgroup::Describer{cgroup::LabelRules{{rule}}, {}, {}, 20};
+
+  targets.change(std::move(changes));
+  (void)targets.update(start_ + seconds{1}, report_);
+
+  const auto failure = report_.failures.find({"label length", 0});
+  ASSERT_NE(failure, report_.failures.end());
+  EXPECT_EQ(describe(failure->second.first),
+            "leaving out the label 'team' of cgroup '/a.service', whose value is longer than "
+            "limits.label_length. Remedy: give it a shorter value, or raise the limit");
+}
+
 TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthersLinger) {
   for (const char* name : {"a.service", "b.service", "b.slice"}) make_cgroup(name);
   TargetTracker targets = tracker();
