@@ -9,7 +9,7 @@
 #include "base/directory.h"
 #include "base/small_file.h"
 #include "base/text.h"
-#include "base/utf8.h"
+#include "cgroup/label_rules.h"
 #include "yaml/tree.h"
 
 namespace pex::cgroup {
@@ -24,8 +24,12 @@ constexpr int kLooksForNew = 60;
 constexpr std::size_t kShortId = 12;
 constexpr std::size_t kLongId = 64;
 
-constexpr const char* kStorage = "/overlay-containers/containers.json";
+constexpr std::string_view kStorage = "-containers";
+constexpr const char* kOfStorage[] = {"/containers.json", "/volatile-containers.json"};
 constexpr const char* kOfDocker = "/config.v2.json";
+constexpr const char* kLines =
+    "write lines ID: {container: NAME, image: IMAGE}, with the 12 or 64 digits of an id; "
+    "cgroups.labels sets other labels";
 
 bool names_container(std::string_view text) {
   return (text.size() == kShortId || text.size() == kLongId) &&
@@ -77,14 +81,33 @@ void parse_storage(const Node& file, Add add) {
   }
 }
 
+/// Returns an id or what should be one, of which not all is taken; empty if there is none.
 template <typename Add>
-void parse_map(const Node& file, Add add) {
-  if (file.kind != Node::Kind::kMap) return;
+std::string parse_map(const Node& file, Add add) {
+  std::string odd;
+  if (file.kind != Node::Kind::kMap) return text_of(&file);
   for (std::size_t i = 0; i + 1 < file.children.size(); i += 2) {
+    const std::string& id = file.children[i].text;
     const Node& names = file.children[i + 1];
-    add(file.children[i].text,
-        ContainerName{text_of(value_of(&names, "container")), text_of(value_of(&names, "image"))});
+    const Node* container = value_of(&names, "container");
+    const Node* image = value_of(&names, "image");
+    const std::size_t known = (container != nullptr ? 2 : 0) + (image != nullptr ? 2 : 0);
+    if (!names_container(id) || known == 0 || names.children.size() > known) odd = id;
+    add(id, ContainerName{text_of(container), text_of(image)});
   }
+  return odd;
+}
+
+/// Of Podman: of each storage driver, and apart those of containers that are removed at their end.
+std::vector<std::string> files_of_storage(const std::string& directory) {
+  std::vector<std::string> files;
+  const Result<std::vector<std::string>> names =
+      list_directory(directory, ContainerNames::kMaxContainers);
+  for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+    if (!name.ends_with(kStorage)) continue;
+    for (const char* file : kOfStorage) files.push_back(directory + "/" + name + file);
+  }
+  return files;
 }
 
 bool is_absence(int code) { return code == ENOENT || code == EACCES || code == ENOTDIR; }
@@ -98,32 +121,42 @@ Error cannot_read(const std::string& path, int code) {
 
 }  // namespace
 
-void ContainerNames::add(const std::string& id, ContainerName name, Names& names) const {
+/// One that is too long for a label stays too long.
+void ContainerNames::add(const std::string& id, ContainerName name, Names& names) {
   for (std::string* each : {&name.container, &name.image}) {
-    if (as_label_value(*each).size() > max_bytes_) each->clear();
+    each->resize(std::min(each->size(), kMaxLabelBytes + 1));
   }
   const bool has_any = !name.container.empty() || !name.image.empty();
   if (names_container(id) && has_any && names.size() < kMaxContainers)
     names.emplace(id, std::move(name));
 }
 
-template <typename Parse>
-void ContainerNames::read_file(const std::string& path, Parse parse, State& state) const {
-  const Result<Node> file = read_node(path);
-  if (!file) {  // the known ones stay
-    const int code = file.error().code;
-    const bool is_wrong = code == EINVAL || code == 0;  // what it is, or what it has
-    state.error = is_wrong ? file.error() : cannot_read(path, code);
-    if (!is_wrong) state.stamp.reset();  // it may be readable soon, and still be the same
-    return;
+void ContainerNames::read_files(bool are_of_storage, State& state) {
+  Names names;
+  const auto take = [&](const std::string& id, ContainerName name) {
+    add(id, std::move(name), names);
+  };
+  for (const auto& [path, stamp] : state.files) {
+    const Result<Node> file = read_node(path);
+    if (!file) {  // the known ones stay
+      const int code = file.error().code;
+      const bool is_wrong = code == EINVAL || code == 0;  // what it is, or what it has
+      state.error = is_wrong ? file.error() : cannot_read(path, code);
+      if (code == 0 && !are_of_storage) state.error->remedy = kLines;
+      if (!is_wrong) state.stamp.reset();  // it may be readable soon, and still be the same
+      return;
+    }
+    if (are_of_storage) {
+      parse_storage(*file, take);
+    } else if (const std::string odd = parse_map(*file, take); !odd.empty()) {
+      state.error = {0, "take all of '" + odd + "' from '" + path + "'", kLines};
+    }
   }
-  state.names.clear();
-  parse(*file,
-        [&](const std::string& id, ContainerName name) { add(id, std::move(name), state.names); });
+  state.names = std::move(names);
 }
 
 /// Only those files are read that have changed.
-void ContainerNames::read_docker(const std::string& directory, State& state) const {
+void ContainerNames::read_docker(const std::string& directory, State& state) {
   const Result<std::vector<std::string>> ids = list_directory(directory, kMaxContainers);
   if (!ids) {
     state.error = cannot_read(directory, ids.error().code);
@@ -153,14 +186,8 @@ void ContainerNames::read_docker(const std::string& directory, State& state) con
 }
 
 /// Returns whether its names may be others.
-bool ContainerNames::read(const Source& source, bool is_minute, State& state) const {
-  struct stat at {};
-  const bool is_there = ::stat(source.path.c_str(), &at) == 0;
-  const std::string storage = source.path + kStorage;
-  const bool is_directory = is_there && S_ISDIR(at.st_mode);
-  const bool is_storage = is_directory && stamp_of(storage).has_value();
-  const std::string& file = is_storage ? storage : source.path;
-  const Result<FileStamp, int> stamp = stamp_of(file);
+bool ContainerNames::read(const Source& source, bool is_minute, State& state) {
+  const Result<FileStamp, int> stamp = stamp_of(source.path);
   if (!stamp) {
     const int code = stamp.error();
     const bool had_names = !state.names.empty();
@@ -168,23 +195,24 @@ bool ContainerNames::read(const Source& source, bool is_minute, State& state) co
     if (!source.is_optional || !is_absence(code)) state.error = cannot_read(source.path, code);
     return had_names;
   }
-  const bool is_docker = is_directory && !is_storage;
-  const bool is_due = is_docker && (is_minute || (state.is_incomplete && state.looks_left > 0));
-  if (state.stamp == *stamp && !is_due) return false;
-  if (state.stamp != *stamp) state.looks_left = kLooksForNew;
-  state.stamp = *stamp;
-  state.error.reset();
-  if (is_docker) {
-    read_docker(source.path, state);
-  } else if (is_storage) {
-    read_file(
-        file, [](const Node& node, auto add) { parse_storage(node, add); }, state);
-  } else {
-    read_file(
-        file, [](const Node& node, auto add) { parse_map(node, add); }, state);
-    const bool is_unreadable = state.error && state.error->code == 0;
-    if (is_unreadable) state.error->remedy = "write lines ID: {container: NAME, image: IMAGE}";
+  struct stat at {};
+  const bool is_directory = ::stat(source.path.c_str(), &at) == 0 && S_ISDIR(at.st_mode);
+  const bool is_same = state.stamp == *stamp;
+  if (!is_same) state.looks_left = kLooksForNew;
+  if (!is_same || is_minute) {
+    state.paths = is_directory ? files_of_storage(source.path) : std::vector{source.path};
   }
+  std::map<std::string, FileStamp> files;
+  for (const std::string& path : state.paths) {
+    if (const Result<FileStamp, int> of_file = stamp_of(path)) files.emplace(path, *of_file);
+  }
+  const bool is_docker = state.paths.empty();
+  const bool is_due = is_docker && (is_minute || (state.is_incomplete && state.looks_left > 0));
+  if (is_same && state.files == files && !is_due) return false;
+  state.stamp = *stamp;
+  state.files = std::move(files);
+  state.error.reset();
+  is_docker ? read_docker(source.path, state) : read_files(is_directory, state);
   const bool is_absent = state.error && is_absence(state.error->code);
   if (source.is_optional && is_absent) state.error.reset();
   return true;

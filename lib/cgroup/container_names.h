@@ -31,8 +31,8 @@ struct ContainerNameSource {
 
 /// The names of containers by their ids, from files of container engines:
 /// - Docker: DIRECTORY/ID/config.v2.json (moby/moby, daemon/container/container.go)
-/// - Podman: DIRECTORY/overlay-containers/containers.json (containers/storage,
-///   containers.go; Podman's metadata in it)
+/// - Podman: DIRECTORY/DRIVER-containers/containers.json, and volatile-containers.json of those
+///   started with --rm (containers/storage, containers.go; Podman's metadata in it)
 /// - a file of an operator, YAML or JSON: `ID: {container: NAME, image: IMAGE}`
 /// No socket is needed, and no engine has to run. A source is read again when it has changed, at
 /// most once a second; whether a container of Docker was renamed, once a minute. If several sources
@@ -45,9 +45,7 @@ class ContainerNames {
   static constexpr std::size_t kMaxContainers = 10'000;  ///< of one source
   static constexpr std::size_t kMaxBytes = 1024 * 1024;  ///< of one file
 
-  /// Longer names are left out: `max_bytes`, as published.
-  ContainerNames(std::vector<Source> sources, std::size_t max_bytes)
-      : sources_(std::move(sources)), max_bytes_(max_bytes) {}
+  explicit ContainerNames(std::vector<Source> sources) : sources_(std::move(sources)) {}
 
   const std::vector<Source>& sources() const { return sources_; }
 
@@ -69,6 +67,8 @@ class ContainerNames {
   };
   struct State {
     std::optional<FileStamp> stamp;
+    std::vector<std::string> paths = {};                ///< of files with names, none for Docker
+    std::map<std::string, FileStamp> files = {};        ///< those that are there
     std::map<std::string, OfContainer> of_docker = {};  ///< by id
     Names names = {};
     std::optional<Error> error = {};
@@ -76,15 +76,13 @@ class ContainerNames {
     int looks_left = 0;          ///< for that
   };
 
-  bool read(const Source& source, bool is_minute, State& state) const;
+  static bool read(const Source& source, bool is_minute, State& state);
   bool merge();
-  void read_docker(const std::string& directory, State& state) const;
-  template <typename Parse>
-  void read_file(const std::string& path, Parse parse, State& state) const;
-  void add(const std::string& id, ContainerName name, Names& names) const;
+  static void read_docker(const std::string& directory, State& state);
+  static void read_files(bool are_of_storage, State& state);
+  static void add(const std::string& id, ContainerName name, Names& names);
 
   std::vector<Source> sources_;
-  std::size_t max_bytes_;
   std::vector<State> states_;  ///< as sources_
   Names names_;
   std::optional<Clock::time_point> updated_;

@@ -47,9 +47,7 @@ cgroup::Describer describer_of(const LoadedPlan& planned) {
   std::vector<cgroup::ContainerNames::Source> sources;
   for (const std::string& path : paths) sources.push_back({path, are_default});
   std::optional<cgroup::ContainerNames> containers;
-  if (!sources.empty()) {
-    containers.emplace(std::move(sources), planned.config.limits.label_length);
-  }
+  if (!sources.empty()) containers.emplace(std::move(sources));
   return cgroup::Describer{planned.plan.cgroups.labels, std::move(pods), std::move(containers),
                            planned.config.limits.label_length};
 }

@@ -44,7 +44,7 @@ ContainerName named(const ContainerNames& names, const std::string& id) {
   return found == nullptr ? ContainerName{"(none)", ""} : *found;
 }
 
-ContainerNames names_in(const std::string& path) { return {{Source{path}}, 1024}; }
+ContainerNames names_in(const std::string& path) { return ContainerNames{{Source{path}}}; }
 
 TEST(ContainerNamesTest, AreReadFromFilesOfDocker) {
   test::TempTree tree{{kWeb + "/config.v2.json", docker("web", "nginx:1.25")}, {"tmp/x", ""}};
@@ -84,6 +84,31 @@ TEST(ContainerNamesTest, AreReadFromTheStorageOfPodman) {
   EXPECT_EQ(named(names, kDatabase), (ContainerName{"db", ""}));
 }
 
+/// containers/storage keeps those with --rm in a file of their own, and both for each driver.
+TEST(ContainerNamesTest, AreReadFromEachFileOfTheStorageOfPodman) {
+  for (const std::string driver : {"overlay", "vfs", "btrfs", "zfs"}) {
+    test::TempTree tree{{driver + "-images/images.json", "[]"}};
+    ContainerNames names = names_in(tree.root());
+    (void)names.update(kStart);
+    tree.write(driver + "-containers/volatile-containers.json", storage());
+    EXPECT_TRUE(names.update(kStart + 1s).has_changed) << driver;
+    EXPECT_EQ(named(names, kWeb).container, "web") << driver;
+
+    const std::string other(64, 'c');
+    tree.write(driver + "-containers/containers.json",
+               R"([{"id":")" + other + R"(","metadata":"{\"name\":\"kept\"}"}])");
+    EXPECT_TRUE(names.update(kStart + 2s).has_changed) << driver;
+    EXPECT_EQ(named(names, other).container, "kept") << driver;
+    EXPECT_EQ(named(names, kWeb).container, "web") << driver;
+
+    tree.write(driver + "-containers/volatile-containers.json", "[]");
+    (void)names.update(kStart + 3s);
+    EXPECT_EQ(named(names, kWeb).container, "(none)") << "it has ended, " << driver;
+    EXPECT_EQ(named(names, other).container, "kept") << driver;
+    EXPECT_FALSE(names.update(kStart + 4s).has_changed) << driver;
+  }
+}
+
 TEST(ContainerNamesTest, AreReadFromAFileOfAnOperatorAlsoByShortIds) {
   test::TempTree tree{{"names.yaml", kWeb.substr(0, 12) +
                                          ": {container: web, image: nginx:1.25}\n" + kDatabase +
@@ -103,20 +128,43 @@ TEST(ContainerNamesTest, AreThoseOfTheFirstSourceThatHasOne) {
   const test::TempTree tree{
       {"one", kWeb + ": {container: one}\n"},
       {"two", kWeb + ": {container: two}\n" + kDatabase + ": {container: db}\n"}};
-  ContainerNames names{{Source{tree.path("one")}, Source{tree.path("two")}}, 1024};
+  ContainerNames names{{Source{tree.path("one")}, Source{tree.path("two")}}};
   (void)names.update(kStart);
 
   EXPECT_EQ(named(names, kWeb).container, "one");
   EXPECT_EQ(named(names, kDatabase).container, "db");
 }
 
-TEST(ContainerNamesTest, ThatAreLongerThanALabelMayBeAreLeftOut) {
-  const test::TempTree tree{
-      {"names", kWeb + ": {container: web, image: " + std::string(101, 'i') + "}\n"}};
-  ContainerNames names{{Source{tree.path("names")}}, 100};
-  (void)names.update(kStart);
+TEST(ContainerNamesTest, ThatAreLongerThanALabelMayBeAreLeftOutAndTold) {
+  const test::TempTree tree{{"names", kWeb + ": {container: web, image: " + std::string(101, 'i') +
+                                          "}\n" + kDatabase +
+                                          ": {container: " + std::string(100'000, 'd') + "}\n"}};
+  Describer describer{LabelRules{}, {}, names_in(tree.path("names")), 100, test::kPatience};
+  (void)describer.update(kStart);
 
-  EXPECT_EQ(named(names, kWeb), (ContainerName{"web", ""}));
+  const auto web = describer.describe("/docker/" + kWeb, nullptr);
+  EXPECT_EQ(web->too_long, "image");
+  EXPECT_EQ(web->information.back(), (Label{"container", "web"}));
+  EXPECT_EQ(describer.describe("/docker/" + kDatabase, nullptr)->too_long, "container");
+}
+
+TEST(ContainerNamesTest, WhatIsNotTakenOfAFileOfAnOperatorIsToldAndTheRestIsTaken) {
+  for (const std::string& odd :
+       {kDatabase + ": {container: db, team: shop}\n", std::string("aaaa: {container: db}\n"),
+        kDatabase + ": {team: shop}\n", kDatabase + ": db\n",
+        kDatabase.substr(0, 63) + "B: {image: a}\n"}) {
+    const test::TempTree tree{{"names", kWeb + ": {container: web}\n" + odd}};
+    ContainerNames names = names_in(tree.path("names"));
+    const auto error = names.update(kStart).error;
+
+    ASSERT_TRUE(error) << odd;
+    EXPECT_TRUE(error->attempted.starts_with("take all of '" + odd.substr(0, odd.find(':')) + "'"));
+    EXPECT_TRUE(error->remedy.text().find("cgroups.labels sets other labels") != std::string::npos);
+    EXPECT_EQ(named(names, kWeb).container, "web");
+    EXPECT_TRUE(names.update(kStart + 1s).error) << "as long as the file has it";
+  }
+  const test::TempTree none{{"names", ""}};
+  EXPECT_FALSE(names_in(none.path("names")).update(kStart).error) << "no container runs";
 }
 
 TEST(ContainerNamesTest, WhatCannotBeReadIsReportedUntilItCanAndKnownNamesStay) {
@@ -160,7 +208,7 @@ TEST(ContainerNamesTest, AFileOfDockerThatCannotBeParsedIsReportedAndOnlyItsName
 TEST(ContainerNamesTest, ASourceThatIsNotThereIsAnErrorUnlessItIsOptional) {
   const test::TempTree tree{{"x", ""}};
   ContainerNames wanted = names_in(tree.path("docker"));
-  ContainerNames optional{{Source{tree.path("docker"), true}}, 1024};
+  ContainerNames optional{{Source{tree.path("docker"), true}}};
 
   EXPECT_EQ(wanted.update(kStart).error->code, ENOENT);
   EXPECT_FALSE(optional.update(kStart).error);
