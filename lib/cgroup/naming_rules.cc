@@ -89,6 +89,27 @@ Name slurm_id(std::string_view text) {
   return unchanged_if(is_id && std::all_of(text.begin() + 1, text.end(), fits), text);
 }
 
+/// Lowercase letters and dashes.
+Name word(std::string_view text) {
+  const auto fits = [](char c) { return c == '-' || ('a' <= c && c <= 'z'); };
+  return unchanged_if(!text.empty() && std::all_of(text.begin(), text.end(), fits), text);
+}
+
+/// "1.10.1-x86_64", or with a 'v' before it.
+Name release(std::string_view text) {
+  const std::string_view number = text.substr(text.starts_with('v') ? 1 : 0);
+  return unchanged_if(!number.empty() && is_digit(number[0]), text);
+}
+
+/// "slot1_1@node7" of "var_lib_condor_execute_slot1_1@node7".
+Name slot(std::string_view text) {
+  const std::size_t at = text.rfind("_slot");
+  return any_name(at == std::string_view::npos ? text : text.substr(at + 1));
+}
+
+/// "42" of "42.1234.1796000000": what follows are a process and a time.
+Name to_dot(std::string_view text) { return any_name(text.substr(0, text.find('.'))); }
+
 /// A UUID, a dot and the name of a task.
 Name allocation(std::string_view text) {
   constexpr std::size_t kDot = 36;
@@ -106,6 +127,8 @@ constexpr auto UID = &PathInfo::uid;
 constexpr auto SESSION = &PathInfo::session;
 constexpr auto JOB = &PathInfo::slurm_job;
 constexpr auto STEP = &PathInfo::slurm_step;
+constexpr auto BATCH = &PathInfo::batch_job;
+constexpr auto UNIT = &PathInfo::unit;
 constexpr auto TASK = &PathInfo::ecs_task;
 constexpr FixedField NONE;
 constexpr FixedField QOS_G{&PathInfo::qos_class, "guaranteed"};
@@ -114,6 +137,7 @@ constexpr FixedField QOS_BE{&PathInfo::qos_class, "besteffort"};
 constexpr FixedField CONTAINERD{&PathInfo::runtime, "containerd"};
 constexpr FixedField CRIO{&PathInfo::runtime, "cri-o"};
 constexpr FixedField DOCKER{&PathInfo::runtime, "docker"};
+constexpr FixedField BUILDKIT{&PathInfo::runtime, "buildkit"};
 constexpr FixedField PODMAN{&PathInfo::runtime, "podman"};
 constexpr FixedField KATA{&PathInfo::runtime, "kata"};
 constexpr FixedField NOMAD{&PathInfo::runtime, "nomad"};
@@ -176,6 +200,9 @@ constexpr NamingRule kRules[] = {
     {P::kDocker,     "buildkit",                nothing,      "",                  NO,      NONE,       NOTHING, P::kBuilds},
     {P::kBuilds,     "",                        build,        "",                  NO,      DOCKER,     BEGINS,  P::kContainer},
     {P::kAny,        "docker:",                 build,        "",                  NO,      DOCKER,     BEGINS,  P::kContainer},
+    {P::kAny,        "buildkit",                nothing,      "",                  NO,      NONE,       NOTHING, P::kBuildkit},
+    {P::kBuildkit,   "",                        build,        "",                  NO,      BUILDKIT,   BEGINS,  P::kContainer},
+    {P::kAny,        "buildkit:",               build,        "",                  NO,      BUILDKIT,   BEGINS,  P::kContainer},
     {P::kAny,        "libpod-",                 hex64,        ".scope",            ID,      PODMAN,     BEGINS,  P::kContainer},
     {P::kAny,        "libpod-",                 hex64,        "",                  ID,      PODMAN,     BEGINS,  P::kContainer},
     {P::kAny,        "libpod:",                 hex64,        "",                  ID,      PODMAN,     BEGINS,  P::kContainer},
@@ -188,6 +215,9 @@ constexpr NamingRule kRules[] = {
     {P::kAny,        "kata_",                   hex64,        "",                  ID,      KATA,       BEGINS,  P::kContainer},
     {P::kAny,        "kata_overhead",           nothing,      "",                  NO,      NONE,       NOTHING, P::kKata},
     {P::kKata,       "",                        hex64,        "",                  ID,      KATA,       BEGINS,  P::kAny},
+    {P::kAny,        "kata-overhead",           nothing,      ".slice",            NO,      NONE,       NOTHING, P::kKata},
+    {P::kKata,       "runtime-rs-",             hex64,        ".scope",            ID,      KATA,       BEGINS,  P::kAny},
+    {P::kKata,       "runtime-rs:",             hex64,        "",                  ID,      KATA,       BEGINS,  P::kAny},
     {P::kAny,        "",                        hex64,        "",                  ID,      NONE,       BEGINS,  P::kContainer},
     {P::kContainer,  "container",               nothing,      "",                  NO,      NONE,       NOTHING, P::kContainer},
     {P::kContainer,  "init",                    nothing,      "",                  NO,      NONE,       NOTHING, P::kAny, HELPER},
@@ -213,7 +243,9 @@ constexpr NamingRule kRules[] = {
     {P::kAny,        "machine-qemu\\x2d",       any_name,     ".scope",            MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "machine-lxc\\x2d",        counted_name, ".scope",            MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "machine-xen\\x2d",        counted_name, ".scope",            MACHINE, LIBVIRT,    BEGINS,  P::kAny},
+    {P::kAny,        "machine-ch\\x2d",         counted_name, ".scope",            MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "qemu-",                   counted_name, ".libvirt-qemu",     MACHINE, LIBVIRT,    BEGINS,  P::kAny},
+    {P::kAny,        "ch-",                     counted_name, ".libvirt-ch",       MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "",                        any_name,     ".libvirt-qemu",     MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "lxc-",                    counted_name, ".libvirt-lxc",      MACHINE, LIBVIRT,    BEGINS,  P::kAny},
     {P::kAny,        "",                        any_name,     ".libvirt-lxc",      MACHINE, LIBVIRT,    BEGINS,  P::kAny},
@@ -225,8 +257,9 @@ constexpr NamingRule kRules[] = {
     // Proxmox.
     {P::kAny,        "qemu.slice",              nothing,      "",                  NO,      NONE,       NOTHING, P::kProxmox},
     {P::kProxmox,    "",                        digits,       ".scope",            MACHINE, QEMU,       BEGINS,  P::kAny},
-    // Firecracker's jailer.
+    // Firecracker's jailer, below the name of the program's file: firecracker-v1.10.1-x86_64.
     {P::kAny,        "firecracker",             nothing,      "",                  NO,      NONE,       NOTHING, P::kFirecracker},
+    {P::kAny,        "firecracker-",            release,      "",                  NO,      NONE,       NOTHING, P::kFirecracker},
     {P::kFirecracker,"",                        any_name,     "",                  MACHINE, FIRE,       BEGINS,  P::kAny},
     // LXC, LXD, Incus; with a slash Proxmox and versions before 4.
     {P::kAny,        "lxc.payload.",            any_name,     "",                  MACHINE, LXC,        BEGINS,  P::kAny},
@@ -252,13 +285,19 @@ constexpr NamingRule kRules[] = {
     // Other batch systems: HTCondor below its service or a cgroup of its own; OpenPBS; LSF.
     {P::kAny,        "condor.service",          nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
     {P::kAny,        "htcondor",                nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
-    {P::kCondor,     "condor_",                 any_name,     "",                  NO,      CONDOR,     GROUP,   P::kAny},
+    {P::kCondor,     "condor_",                 slot,         "",                  BATCH,   CONDOR,     GROUP,   P::kAny},
     {P::kAny,        "pbs_jobs.service",        nothing,      "",                  NO,      NONE,       NOTHING, P::kPbs},
     {P::kPbs,        "jobid",                   nothing,      "",                  NO,      NONE,       NOTHING, P::kPbsJobs},
-    {P::kPbsJobs,    "",                        any_name,     "",                  NO,      PBS,        GROUP,   P::kAny},
+    {P::kPbsJobs,    "",                        any_name,     "",                  BATCH,   PBS,        GROUP,   P::kAny},
     {P::kAny,        "lsf",                     nothing,      "",                  NO,      NONE,       NOTHING, P::kLsf},
     {P::kLsf,        "",                        any_name,     "",                  NO,      NONE,       NOTHING, P::kLsfCluster},
-    {P::kLsfCluster, "job.",                    any_name,     "",                  NO,      LSF,        GROUP,   P::kAny},
+    {P::kLsfCluster, "job.",                    to_dot,       "",                  BATCH,   LSF,        GROUP,   P::kAny},
+
+    // Services of OpenRC and of Talos Linux.
+    {P::kAny,        "openrc.",                 any_name,     "",                  UNIT,    NONE,       NOTHING, P::kAny},
+    {P::kAny,        "podruntime",              nothing,      "",                  NO,      NONE,       NOTHING, P::kTalos},
+    {P::kAny,        "system",                  nothing,      "",                  NO,      NONE,       NOTHING, P::kTalos},
+    {P::kTalos,      "",                        word,         "",                  UNIT,    NONE,       NOTHING, P::kAny},
 };
 // clang-format on
 

@@ -20,6 +20,7 @@ enum class Place {
   kContainerd,  ///< a namespace of containerd
   kDocker,
   kBuilds,
+  kBuildkit,
   kPodman,
   kKata,       ///< of what a virtual machine of Kata takes for itself
   kContainer,  ///< a container itself
@@ -40,6 +41,7 @@ enum class Place {
   kPbsJobs,
   kLsf,
   kLsfCluster,
+  kTalos,
 };
 
 /// What begins at a component. Inside of a container, what is known about an outer one no longer

@@ -24,13 +24,14 @@ using Fields = std::span<std::string PathInfo::*const>;
 constexpr std::string PathInfo::*kUnitFields[] = {&PathInfo::unit, &PathInfo::slice, &PathInfo::uid,
                                                   &PathInfo::session};
 constexpr std::string PathInfo::*kWorkloadFields[] = {
-    &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
-    &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
+    &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,
+    &PathInfo::runtime,      &PathInfo::machine,   &PathInfo::slurm_job,
+    &PathInfo::slurm_step,   &PathInfo::batch_job, &PathInfo::ecs_task};
 
 /// Fields that only managers of root give.
-constexpr std::string PathInfo::*kFieldsOfRoot[] = {&PathInfo::pod_uid,    &PathInfo::uid,
-                                                    &PathInfo::session,    &PathInfo::slurm_job,
-                                                    &PathInfo::slurm_step, &PathInfo::ecs_task};
+constexpr std::string PathInfo::*kFieldsOfRoot[] = {
+    &PathInfo::pod_uid,    &PathInfo::uid,       &PathInfo::session, &PathInfo::slurm_job,
+    &PathInfo::slurm_step, &PathInfo::batch_job, &PathInfo::ecs_task};
 
 bool is_of_root(std::string PathInfo::*field) {
   return std::find(std::begin(kFieldsOfRoot), std::end(kFieldsOfRoot), field) !=
@@ -133,6 +134,7 @@ void PathParser::set_unit(std::string_view component) {
 
 void PathParser::apply(const Match& match) {
   const NamingRule& rule = *match.rule;
+  if (rule.field == &PathInfo::unit) leave_outer_units();
   if (rule.fixed.field != nullptr) info_.*rule.fixed.field = rule.fixed.value;
   if (rule.field != nullptr) info_.*rule.field = match.name.value;
   if (!match.name.ecs_task.empty()) info_.ecs_task = match.name.ecs_task;

@@ -18,13 +18,15 @@ struct PathInfo {
   std::string qos_class;     ///< of a pod: guaranteed, burstable, besteffort
   std::string runtime;     ///< what created the cgroup: containerd, cri-o, docker, podman, libvirt,
                            ///< slurm
-  std::string unit;        ///< innermost systemd unit that is not a slice, decoded: web@1.service
+  std::string unit;        ///< innermost systemd unit that is not a slice, decoded: web@1.service;
+                           ///< of OpenRC and Talos Linux the name of the service
   std::string slice;       ///< innermost systemd slice, decoded: system.slice
   std::string machine;     ///< virtual machine or system container, decoded; Proxmox: its number
   std::string uid;         ///< of the user, from user-1000.slice or Slurm's uid_1000
   std::string session;     ///< of a login, as logind numbers them: 3, c1
   std::string slurm_job;   ///< digits, from Slurm 26.05 on such as s5K1KKYAYG5D00
   std::string slurm_step;  ///< digits, batch, extern, interactive
+  std::string batch_job;   ///< of OpenPBS 42.server, of LSF digits, of HTCondor its slot
   std::string ecs_task;    ///< 32 hex digits; in legacy clusters a UUID
   /// Contains no workload, but the monitor of one: conmon of a container, the monitor of LXC, the
   /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container creates for
@@ -63,6 +65,7 @@ inline constexpr PathLabel kPathLabels[] = {
     {"session", &PathInfo::session, false},
     {"slurm_job", &PathInfo::slurm_job, false},
     {"slurm_step", &PathInfo::slurm_step, false},
+    {"batch_job", &PathInfo::batch_job, false},
     {"ecs_task", &PathInfo::ecs_task, false},
 };
 

@@ -401,8 +401,8 @@ function whyNoneIsBusy({ groups, cgroups, activity }) {
 
 /** Labels that the exporter sets by itself: the path has them, or the title. */
 const labelsOfPath = new Set(["container_id", "pod_uid", "qos_class", "runtime", "unit", "slice",
-  "machine", "uid", "session", "slurm_job", "slurm_step", "ecs_task", "pod", "namespace",
-  "container", "image"]);
+  "machine", "uid", "session", "slurm_job", "slurm_step", "batch_job", "ecs_task", "pod",
+  "namespace", "container", "image"]);
 
 /** Its labels by the rules of the configuration. */
 function ownLabels(labels) {

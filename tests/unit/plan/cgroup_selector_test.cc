@@ -190,7 +190,7 @@ TEST(CgroupSelectorTest, ReportsSumsThatCannotBe) {
           "give the sum another name",
           "c.yaml:6:25: cgroups.sums[2].by[0]: no cgroup has the label 'team'. Remedy: use "
           "container_id, pod_uid, qos_class, runtime, unit, slice, machine, uid, session, "
-          "slurm_job, slurm_step, ecs_task, pod, namespace, container, or a label that "
+          "slurm_job, slurm_step, batch_job, ecs_task, pod, namespace, container, or a label that "
           "'cgroups.labels' sets",
           "c.yaml:7:7: cgroups.sums[3]: there are two sums with the name 'team'. Remedy: give one "
           "of "
@@ -261,6 +261,9 @@ TEST(DefaultSelectionTest, TakesServicesContainersAndMachinesOfEveryLayout) {
       "/slurm_n1/uid_1000/job_8",
       "/system.slice/slurmstepd.scope/s5K1KKYAYG5D00",
       "/system.slice/n1_slurmstepd.scope/s5K1KKYAYG5D01",
+      "/slurmstepd.scope/job_8",
+      "/hpc.slice/hpc-batch.slice/n1_slurmstepd.scope/job_8",
+      "/hpc.slice/slurmstepd.scope/s5K1KKYAYG5D02",
       // HTCondor, OpenPBS, LSF
       "/system.slice/condor.service/condor_var_lib_condor_execute_slot1_1@n1",
       "/htcondor/condor_var_lib_condor_execute_slot1_2@n1",
@@ -269,8 +272,15 @@ TEST(DefaultSelectionTest, TakesServicesContainersAndMachinesOfEveryLayout) {
       // builds, Kata, Firecracker, Talos, OpenRC
       "/docker/buildkit/ypnhhssjq3ga0nwqllrmkp7mo",
       "/system.slice:docker:q1w2e3r4t5y6u7i8o9p0a1s2d",
+      "/buildkit/ypnhhssjq3ga0nwqllrmkp7mo",
+      "/pool/buildkit/ypnhhssjq3ga0nwqllrmkp7mo",
+      "/ci.slice:buildkit:ypnhhssjq3ga0nwqllrmkp7mo",
       "/kata_overhead/" + kId,
+      "/kata.slice/kata-overhead.slice/runtime-rs-" + kId + ".scope",
+      "/kata-overhead.slice:runtime-rs:" + kId,
       "/firecracker/web-1",
+      "/firecracker-v1.10.1-x86_64/web-1",
+      "/machine/ch-1-web.libvirt-ch",
       "/init",
       "/system/apid",
       "/podruntime/kubelet",
@@ -314,6 +324,9 @@ TEST(DefaultSelectionTest, TakesNoSlicesPartsOrHelpers) {
       "/slurm/uid_1000/job_8/step_0",
       "/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0",
       "/docker/buildkit",
+      "/buildkit",
+      "/firecracker-v1.10.1-x86_64",
+      "/slurmstepd.scope/job_8/step_0",
       "/lsf/main",
       "/podruntime",
       // helpers
