@@ -126,7 +126,7 @@ std::vector<Error> faults_of(const cgroup::DiscoveryResult& found,
 /// How many cgroups would be counted now, and what keeps others from it.
 void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree,
                    const collect::Need& need, collect::CostFunction cost, const Options& options) {
-  if (!tree.hierarchy) return;
+  if (!tree.hierarchy || planned.plan.counting.cgroup.empty()) return;
   collect::TargetTracker tracker =
       track_targets(planned, options.roots, tree.hierarchy, std::move(cost));
   collect::PollReport report;

@@ -173,7 +173,7 @@ Findings check_cgroups(const CheckInputs& here) {
 Findings check_uncounted(const CheckInputs& here) {
   constexpr const char* kSubject = "uncounted CPU time";
   constexpr double kMuch = 0.05;
-  if (!here.counts_cgroups() || !here.may_open()) return {};
+  if (!here.planned || !here.may_open()) return {};
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*here.planned, here.options.roots);
   if (!tree || !tree->hierarchy) return {};
   const bool by_records = here.records && here.records->has_succeeded();

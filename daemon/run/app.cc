@@ -104,7 +104,9 @@ void App::run_on_schedule() {
 /// Without cgroups there is nothing to watch.
 void App::watch_cgroups() {
   const CountingSession& current = session_.current();
-  if (current.basis.hierarchy) return cgroup_watcher_.watch(*current.collector, current.interval());
+  if (current.basis.hierarchy && current.basis.counts_cgroups) {
+    return cgroup_watcher_.watch(*current.collector, current.interval());
+  }
   if (session_.lacks_hierarchy()) hierarchy_watch_.start();
 }
 

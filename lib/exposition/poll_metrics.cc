@@ -154,6 +154,9 @@ void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
   add(self_family("perf_event_exporter_last_poll_timestamp_seconds"),
       seconds_since_epoch(snapshot_->taken));
   families.push_back(cpus(last_, *snapshot_->targets->cpus));
+  if (uncounted_ && last_.uncounted) {
+    add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"), seconds_of(*uncounted_));
+  }
 }
 
 void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
@@ -167,9 +170,6 @@ void PollMetrics::collect_cgroups(std::vector<MetricFamily>& families) const {
   }
   add(self_family("perf_event_exporter_cgroups_started_total"), number(cgroups_started_));
   add(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_));
-  if (uncounted_) {
-    add(self_family("perf_event_exporter_uncounted_cpu_seconds_total"), seconds_of(*uncounted_));
-  }
   add(self_family("perf_event_exporter_cgroups_rotated_manually"),
       number(last_.targets_rotated_manually));
   families.push_back(cgroups(*snapshot_->targets));

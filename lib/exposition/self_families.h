@@ -124,8 +124,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "by descriptors."},
     {"perf_event_exporter_uncounted_cpu_seconds_total", FamilyType::kCounter, "",
      "CPU time in no counted cgroup: that of the root cgroup, less that of the counted ones.",
-     "Includes kernel threads, interrupts and cgroups that no pattern selects. Absent if cgroups "
-     "are not counted, or the kernel does not report their CPU time."},
+     "Includes kernel threads, interrupts and cgroups that no pattern selects. Absent if no "
+     "group has scope cgroup, or the kernel does not report CPU time of cgroups."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs.",
      "Their counts are kept for a minute."},

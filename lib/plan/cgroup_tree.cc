@@ -79,12 +79,17 @@ Result<CgroupTree> without_tree(Error why) { return CgroupTree{{}, {std::move(wh
 
 Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostRoots& roots) {
   const Plan& plan = planned.plan;
-  if (plan.counting.cgroup.empty()) return CgroupTree{};
+  const bool are_wanted = planned.config.enabled &&
+                          std::ranges::any_of(planned.config.groups, &config::Group::cgroup_scope);
+  if (!are_wanted) return CgroupTree{};
+  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
+  if (plan.counting.cgroup.empty()) {
+    return CgroupTree{hierarchy ? *std::move(hierarchy) : std::nullopt, {}};
+  }
   if (plan.cgroups.selection.include.empty()) {
     return without_tree({0, "no cgroups are counted: 'cgroups.include' is empty",
                          "list some, or leave the key out for the default"});
   }
-  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy) return hierarchy.error();
   if (!*hierarchy) {
     return without_tree(
@@ -98,7 +103,8 @@ Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostR
 Result<CgroupTree> find_counted_tree(const LoadedPlan& planned, const host::HostRoots& roots,
                                      perf::PerfKernel& kernel) {
   Result<CgroupTree> tree = find_cgroup_tree(planned, roots);
-  if (!tree || !tree->hierarchy || planned.cpus->online.empty()) return tree;
+  const bool counts_none = planned.plan.counting.cgroup.empty() || planned.cpus->online.empty();
+  if (!tree || !tree->hierarchy || counts_none) return tree;
   const Result<> counts = check_tree(*tree->hierarchy, roots, kernel, planned.cpus->online.front());
   if (counts) return tree;
   if (!roots.cgroupfs.empty()) return counts.error();

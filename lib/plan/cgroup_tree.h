@@ -16,7 +16,7 @@ namespace pex::plan {
 /// The cgroup tree of a plan.
 struct CgroupTree {
   std::optional<cgroup::Hierarchy> hierarchy;  ///< none: no cgroup is counted
-  /// Why there is none, unless the plan counts no cgroups. Else the patterns of the operator that
+  /// Why there is none, unless no group is for cgroups. Else the patterns of the operator that
   /// matched no cgroup: the default ones are for every kind of machine. None of them if there are
   /// more cgroups than limits.max_cgroup_directories.
   std::vector<Error> warnings;

@@ -257,13 +257,13 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   cgroups.describer = std::move(rest.describer);
   cgroups.linger = rest.linger;
   cgroups.records = std::move(use);
-  if (hierarchy) {
+  if (hierarchy) cgroups.uncounted = uncounted_use(*hierarchy);
+  if (hierarchy && basis.counts_cgroups) {
     cgroups.discovery.emplace(*hierarchy, std::move(rest.selection),
                               tree_limits(rest.budget, roots));
     // The CPUs on which a cgroup without counters ran are not known.
     if (!basis.per_cpu) cgroups.idle.emplace(rest.idle, cpu_time_of(*hierarchy));
     cgroups.cpu_time = cpu_time_of(*hierarchy);
-    cgroups.uncounted = uncounted_use(*hierarchy);
   }
   return {roots, std::move(rest.plan), std::move(cgroups), rest.budget, std::move(cost)};
 }

@@ -57,8 +57,8 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(
 
 /// What a collector is made with and keeps: where it differs, another collector is needed.
 struct CollectorBasis {
-  std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
-                                               ///< are counted
+  std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if no
+                                               ///< group is for cgroups
   std::vector<int> left_out_cpus = {};
   bool counts_cgroups = false;
   bool per_cpu = false;

@@ -511,7 +511,7 @@ void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock
 
 std::optional<cgroup::UncountedUse::Use> TargetTracker::uncounted(
     Clock::time_point now, const CountedTimes& counted_times) {
-  if (!cgroups_.uncounted || plan_->cgroup.empty()) return {};
+  if (!cgroups_.uncounted) return {};
   if (!cgroups_.uncounted->is_due(now) || now < not_uncounted_before_) return uncounted_;
   using Counted = cgroup::UncountedUse::Counted;
   const std::vector<std::chrono::nanoseconds> times = counted_times();

@@ -615,7 +615,7 @@ class UncountedTest(unittest.TestCase):
     def setUp(self):
         self.tree = self.enterContext(harness.CgroupTree("uncounted"))
         if not self.tree.is_v2:
-            self.skipTest("cgroups of version 1 have no cpu.stat; v1_test.py has them")
+            self.skipTest("cgroups of version 1 have no cpu.stat: NOT tested")
         self.cpu = max(harness.online_cpus())
         self.counted, self.hog = self.tree.make("counted"), self.tree.make("hog_17")
         self.config = config_of(self.tree, interval="2s").replace(self.tree.pattern, self.counted)
@@ -705,6 +705,16 @@ class UncountedTest(unittest.TestCase):
             self.assertIn("hog_*", part["reason"])
 
         harness.undisturbed(attempt)
+
+    def test_it_is_known_where_no_event_can_be_counted_by_cgroup(self):
+        counted = f"[{', '.join(EVENTS)}], scope: cgroup}}"
+        self.assertIn(counted, self.config)
+        daemon = self.enterContext(harness.Daemon(self.config.replace(
+            counted, "[no-such-pmu/event=1/], scope: cgroup, optional: true}\n"
+                     "  - {name: cpus, events: [cpu-clock], scope: cpu}")))
+        daemon.scrape_after_polls()
+        begin = daemon.scrape().value(self.METRIC)
+        harness.until("more of it", lambda: daemon.scrape().value(self.METRIC) > begin)
 
     def test_the_table_and_the_rest_are_the_cpu_time_of_the_machine(self):
         samples = self.enterContext(self.sampled())

@@ -228,13 +228,13 @@ std::string why_uncounted(const UncountedUse::Part& part, const Selection& selec
   if (part.path == "/") {
     if (part.is_of_all_below) return "cgroups below the root, kernel threads and interrupts";
     return "kernel threads, interrupts, and processes in the root cgroup: groups of scope cpu "
-           "count "
-           "them";
+           "count them";
   }
   const std::string path = part.path + (part.is_of_all_below ? "/x" : "");
   const Verdict verdict = selection.judge(path);
   if (verdict.is_selected()) {
-    return "a limit leaves it out, or 'nesting: leaves' replaces it by the cgroups in it";
+    return "a limit leaves it out, 'nesting: leaves' replaces it by the cgroups in it, or no event "
+           "can be counted by cgroup";
   }
   if (verdict.reason != Verdict::Reason::kNotIncluded) return describe(verdict);
   const std::string pattern = pattern_for(part.path) + (part.is_of_all_below ? "/**" : "");

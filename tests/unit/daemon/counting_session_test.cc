@@ -90,6 +90,20 @@ TEST_F(CountingSessionTest, TheFirstAndTheLastGroupOfCgroupsStartAgain) {
   EXPECT_FALSE(is_taken_over(cpus_only, kGroups));
 }
 
+/// It shows the CPU time in no counted cgroup.
+TEST_F(CountingSessionTest, TheTreeIsKnownWhereNoEventOfItsGroupsCanBeCounted) {
+  kernel_.refuse("cycles", ENOENT);
+  const std::string software = "  - {name: software, events: [cpu-clock], scope: cpu}\n";
+  const std::string refused =
+      "groups:\n  - {name: core, events: [cycles], scope: cgroup, optional: true}\n" + software;
+
+  const CountingSession session = start(refused);
+  EXPECT_TRUE(session.basis.hierarchy);
+  EXPECT_FALSE(session.basis.counts_cgroups);
+  EXPECT_FALSE(is_taken_over(refused, "groups:\n" + software));
+  EXPECT_FALSE(start(refused + "enabled: false\n").basis.hierarchy);
+}
+
 /// What becomes of a key that differs after a reload.
 enum class Effect {
   kChanges,       ///< the collector that goes on gets another value in changes_of()
