@@ -275,7 +275,8 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
       auto wrong = check(entry, spec, group.group, claims_on_every_machine_);
       const bool is_new =
           group.on_every_machine.insert({spec.identity.name, spec.identity.labels}).second;
-      if (!is_new && !always_counts(spec)) wrong.push_back(is_twice(spec.identity, group.group));
+      if (!is_new && wrong.empty() && !always_counts(spec))
+        wrong.push_back(is_twice(spec.identity, group.group));
       for (const Error& error : wrong) refuse(entry, error, group);
       if (!wrong.empty()) continue;
     }

@@ -63,7 +63,7 @@ Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
     return Error{0,
                  "'" + event.name + "' would be a second " + family + "; the first is " +
                      place_of(first->second),
-                 "count it in one group only, or give it a name"};
+                 "remove one of them, or count it in a separate group with a 'name'"};
   }
   if (const Result<> claimed = claim_family(scope, event, family, at); !claimed) return claimed;
   // The sum over PMUs of a kind, and one of them: a query over both would count it twice.

@@ -168,6 +168,15 @@ TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
                   "count it in a separate group under its other name"));
 }
 
+/// To count it in another group would not be enough.
+TEST(EventSelectorTest, TwoSpellingsOfOneEventInAGroupAreOneError) {
+  const auto plan = plan_on("", "  - {name: g, events: [cycles, cpu-cycles], scope: cpu}\n");
+
+  EXPECT_THAT(test::errors_of(plan),
+              ElementsAre(AllOf(HasSubstr("'cycles' would be a second perf_cpu_cycles_total"),
+                                HasSubstr("Remedy: remove one of them, or"))));
+}
+
 TEST(EventSelectorTest, AllowsAPatternOverPmusOfSeveralKindsInAGroup) {
   const auto plan = plan_on(
       "intel_server", "  - {name: g, events: ['uncore_*/event=0x1,umask=0x1/'], scope: cpu}\n");
@@ -479,10 +488,11 @@ TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAnErrorThatNamesBothLines) {
                              "  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n"
                              "  - {name: more, events: [cpu-cycles], scope: cpu}");
 
-  EXPECT_THAT(errors_of(twice),
-              ElementsAre("c.yaml:3:27: groups[1].events[0]: 'cycles' would be a second "
-                          "perf_cpu_cycles_total; the first is groups[0].events[0] in line 2. "
-                          "Remedy: count it in one group only, or give it a name"));
+  EXPECT_THAT(
+      errors_of(twice),
+      ElementsAre("c.yaml:3:27: groups[1].events[0]: 'cycles' would be a second "
+                  "perf_cpu_cycles_total; the first is groups[0].events[0] in line 2. "
+                  "Remedy: remove one of them, or count it in a separate group with a 'name'"));
 }
 
 TEST(EventSelectorTest, TwoSpellingsOfOneEventOfThisMachineAreNoErrorAndTheSecondIsLeftOut) {
@@ -543,8 +553,8 @@ TEST(EventSelectorTest,
   EXPECT_THAT(left_out_lines(plan),
               ElementsAre("not counted here: apple_icestorm_pmu/cycles/: "
                           "'apple_icestorm_pmu/cycles/' would be a second perf_cpu_cycles_total; "
-                          "the first is groups[0].events[0] in line 2. Remedy: count it in one "
-                          "group only, or give it a name"));
+                          "the first is groups[0].events[0] in line 2. Remedy: remove one of "
+                          "them, or count it in a separate group with a 'name'"));
   EXPECT_THAT(test::columns_of(plan.counting.cpu),
               ::testing::SizeIs(4));  // cycles of both, big_cycles, instructions
   ASSERT_THAT(errors_of(other_order), IsEmpty());
