@@ -25,8 +25,7 @@ constexpr TermEntry kWords[] = {
     {ProgramTerm::kProgram, "the exporter"},
     {ProgramTerm::kService, "the service"},
     {ProgramTerm::kAdminRegained,
-     "; as root, restart the exporter: it keeps CAP_SYS_ADMIN only if its configuration needs it "
-     "at the start"},
+     "; as root, restart the exporter, which keeps it only if needed at the start"},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/lookup.h"
+#include "host/process.h"
 
 namespace pex::perf {
 namespace {
@@ -22,11 +23,14 @@ constexpr SubjectEntry kSubjects[] = {
     {RemedySubject::kUprobe, "uprobes"},
     {RemedySubject::kProbe, "probes"},
     {RemedySubject::kBreakpoint, "breakpoints"},
-    {RemedySubject::kKernelBreakpoint, "breakpoints at addresses of the kernel, in user mode"},
+    {RemedySubject::kKernelBreakpoint, "breakpoints at addresses of the kernel"},
+    {RemedySubject::kKernelBreakpointOfUser,
+     "breakpoints at addresses of the kernel, in user mode"},
     {RemedySubject::kTracepoint, "tracepoints"},
     {RemedySubject::kPmuEvent, "events of hardware"},
     {RemedySubject::kGuestEvent, "events of hardware, inside of virtual machines too"},
     {RemedySubject::kCgroupEvent, "scope `cgroup`"},
+    {RemedySubject::kOthersTask, "a process of another user"},
     {RemedySubject::kTaskEvent, "a process"},
     {RemedySubject::kTaskPmuEvent, "events of hardware, of a process"},
     {RemedySubject::kFiltered, "an event with `filter`"},
@@ -47,17 +51,20 @@ std::vector<OpenRemedy> make_remedies() {
       "grant CAP_SYS_ADMIN to " + ProgramTerm::kService + ProgramTerm::kAdminRegained;
   return {
       {EACCES, kUprobe, "CAP_PERFMON is not enough for uprobes", admin},
-      {EACCES, kTaskEvent,
-       "the process belongs to another user, or kernel.perf_event_paranoid is too high",
-       "run it as root, set kernel.perf_event_paranoid to 1, or count in user mode only, as "
-       "page-faults:u does"},
+      {EACCES, kOthersTask, "the process belongs to another user, or has rights of its file",
+       "run it as root, or as the user of the process"},
+      {EACCES, kTaskEvent, "kernel.perf_event_paranoid is too high for your own process",
+       "run it as root, set kernel.perf_event_paranoid to 1, or at 2 count in user mode only "
+       "(page-faults:u)"},
       {EACCES, kAny, "CAP_PERFMON is missing, or kernel.perf_event_paranoid is too high",
        "grant CAP_PERFMON to " + ProgramTerm::kService +
-           "; where kernel.perf_event_paranoid is 3 or more (Debian's default) set it to 2, as "
-           "CAP_PERFMON alone is not enough there"},
-      {EPERM, kBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
-      {EPERM, kProbe, "kernel lockdown, a security module or a seccomp filter forbids probes",
-       "see the file lockdown of securityfs, and allow perf_event_open in the filter"},
+           ", with --user=0 in a container that has it; where kernel.perf_event_paranoid is 3 or "
+           "more (Debian's default) also set it to 2"},
+      {EPERM, kKernelBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
+      {EPERM, kProbe, "a seccomp filter, kernel lockdown or a security module forbids probes",
+       "grant CAP_PERFMON to " + ProgramTerm::kService +
+           " (--cap-add=PERFMON), with which filters of container engines allow the call; or see "
+           "the file lockdown of securityfs"},
       {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
        "grant CAP_PERFMON to " + ProgramTerm::kService +
            " (--cap-add=PERFMON), with which filters of container engines allow the call; or allow "
@@ -79,11 +86,13 @@ std::vector<OpenRemedy> make_remedies() {
        "this PMU cannot count the event in this way, or it is given to virtual machines while they "
        "run (Linux 7.0)",
        "count it with the modifier H (exclude_guest) or without modifiers"},
-      {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
+      {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way",
+       "remove its modifiers, or the event"},
       {EINVAL, kFiltered, "the kernel cannot parse the filter",
        "use fields that the tracepoint's file 'format' in tracefs lists, and compare them by ==, "
        "!=, <, >, & or ~"},
-      {EINVAL, kKernelBreakpoint, "the kernel has no breakpoints of its own in user mode only",
+      {EINVAL, kKernelBreakpointOfUser,
+       "the kernel has no breakpoints of its own in user mode only",
        "remove the modifier u (exclude_kernel)"},
       {EINVAL, kBreakpoint, "the CPU has no such breakpoint",
        "use an address that is a multiple of the length, for x no length, and on x86 rw in place "
@@ -100,7 +109,7 @@ std::vector<OpenRemedy> make_remedies() {
        "the PMU refuses the event, one of its modifiers, or its place in a group that is too large",
        "see " + ProgramTerm::kEventList + " and the CPU's manual"},
       {EINVAL, kAny, "the kernel refuses this combination of event and modifiers",
-       "remove the modifiers"},
+       "remove the modifiers, or the event"},
       {E2BIG, kConfig3,
        "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have",
        "remove the term"},
@@ -160,8 +169,9 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
     case RemedySubject::kBreakpoint:
       return request.event.type == PERF_TYPE_BREAKPOINT;
     case RemedySubject::kKernelBreakpoint:
-      return request.event.type == PERF_TYPE_BREAKPOINT && request.event.exclude_kernel &&
-             is_in_kernel(request.event.config1);
+      return request.event.type == PERF_TYPE_BREAKPOINT && is_in_kernel(request.event.config1);
+    case RemedySubject::kKernelBreakpointOfUser:
+      return request.event.exclude_kernel && fits(RemedySubject::kKernelBreakpoint, request);
     case RemedySubject::kTracepoint:
       return request.event.type == PERF_TYPE_TRACEPOINT;
     case RemedySubject::kPmuEvent:
@@ -172,6 +182,8 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
       return request.cgroup_fd >= 0;
     case RemedySubject::kTaskEvent:
       return request.pid >= 0;
+    case RemedySubject::kOthersTask:
+      return request.pid > 0 && !host::is_of_this_user(request.pid);
     case RemedySubject::kTaskPmuEvent:
       return request.pid >= 0 && counts_with_hardware(request.event);
     case RemedySubject::kFiltered:

@@ -25,11 +25,13 @@ enum class RemedySubject {
   kUprobe,
   kProbe,  ///< uprobes included
   kBreakpoint,
-  kKernelBreakpoint,  ///< at an address of the kernel, in user mode only
+  kKernelBreakpoint,        ///< at an address of the kernel
+  kKernelBreakpointOfUser,  ///< the same, in user mode only
   kTracepoint,
   kPmuEvent,
   kGuestEvent,  ///< of hardware, and not only outside of virtual machines
   kCgroupEvent,
+  kOthersTask,  ///< of a process that host::is_of_this_user() does not know as the user's own
   kTaskEvent,
   kTaskPmuEvent,
   kFiltered,

@@ -439,6 +439,14 @@ class WithoutRightsTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 1)
         self.assertIn("in user mode only", counts(ended.stderr)["page-faults"]["reason"])
 
+    def test_a_process_of_the_same_user_is_not_called_that_of_another(self):
+        with harness.Process([*AS_NOBODY, "sleep", "1000"]) as sleeper:
+            harness.until("it is nobody's", lambda: os.stat(f"/proc/{sleeper.pid}").st_uid == NOBODY)
+            ended = self.stat("-e", "page-faults", "-p", str(sleeper.pid))
+        reason = counts(ended.stdout)["page-faults"]["reason"]
+        self.assertIn("too high for your own process", reason)
+        self.assertNotIn("another user", reason)
+
     def test_a_process_of_another_user_is_refused_with_the_reason(self):
         with harness.Process(["sleep", "1000"]) as sleeper:
             ended = self.stat("-e", "page-faults:u", "-p", str(sleeper.pid))

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -576,7 +577,7 @@ const Meaning kMeanings[] = {
     {EOVERFLOW, "perf_event_max_stack", [](SamplingRequest&) {}},
     {EACCES, "PERF_RECORD_NAMESPACES", [](SamplingRequest& r) { r.namespaces = true; }},
     {EACCES, "CAP_PERFMON", [](SamplingRequest&) {}, {.cpu = 0}},
-    {EACCES, "another user", [](SamplingRequest&) {}, {.pid = 12}},
+    {EACCES, "another user", [](SamplingRequest&) {}, {.pid = std::numeric_limits<int>::max()}},
     {ESRCH, "no such process", [](SamplingRequest&) {}, {.pid = 12}},
     {ENOENT,
      "not attached to this cgroup",

@@ -316,8 +316,8 @@ TEST(CounterGroupTest, ReportsWhatFailedOnWhatAndWhatToDo) {
   EXPECT_EQ(describe(group.error().error),
             "open event 'cycles' for cgroup '/system.slice/web.service' on CPU 3: CAP_PERFMON is "
             "missing, or kernel.perf_event_paranoid is too high (EACCES). Remedy: grant "
-            "CAP_PERFMON to this program; where kernel.perf_event_paranoid is 3 or more (Debian's "
-            "default) set it to 2, as CAP_PERFMON alone is not enough there");
+            "CAP_PERFMON to this program, with --user=0 in a container that has it; where "
+            "kernel.perf_event_paranoid is 3 or more (Debian's default) also set it to 2");
 }
 
 TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {

