@@ -4,12 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/load.h"
@@ -994,6 +997,262 @@ TEST_P(ErrorsTest, IsReportedAs) {
   const Loaded loaded = load_text(GetParam().yaml, "c.yaml");
 
   EXPECT_THAT(messages(loaded), ElementsAre(GetParam().message));
+}
+
+// Remedies as an operator follows them: each is applied to the text that it is about.
+
+/// A key with its value, or an item, in the text of a file.
+struct Place {
+  std::size_t begin;  ///< of the key or item
+  std::size_t value;  ///< of the value, which may be empty; of an item `begin`
+  std::size_t end;    ///< behind the value
+};
+
+/// Behind the scalar, list or map that begins at `at`.
+std::size_t end_of_value(const std::string& text, std::size_t at) {
+  std::size_t open = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c == '"' || c == '\'') && (i == at || open > 0)) {
+      i = std::min(text.find(c, i + 1), text.size() - 1);
+      if (open == 0) return i + 1;
+    } else if (c == '[' || c == '{') {
+      ++open;
+    } else if (c == ']' || c == '}') {
+      if (open <= 1) return open == 0 ? i : i + 1;
+      --open;
+    } else if (open == 0 && (c == '\n' || (c == ',' && i > at))) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+/// Behind the blanks and the list in the lines below, which are indented further.
+std::size_t end_of_block(const std::string& text, std::size_t begin, std::size_t end) {
+  const std::size_t indent = begin - (text.rfind('\n', begin) + 1);
+  while (end < text.size() && text[end] == '\n') {
+    const std::size_t first = text.find_first_not_of(" \n", end);
+    if (first == std::string::npos) return text.size();
+    const std::size_t column = first - (text.rfind('\n', first) + 1);
+    if (column <= indent && !(column == indent && text[first] == '-')) return end;
+    end = std::min(text.find('\n', first), text.size());
+  }
+  return end;
+}
+
+/// What is at `at`, a key, a value or an item.
+Place place_at(const std::string& text, std::size_t at) {
+  const std::size_t begin = text.find_last_of("{[,\n", at == 0 ? 0 : at - 1) + 1;
+  const std::size_t first = std::min(text.find_first_not_of(" -", begin), at);
+  const std::size_t colon = text.find(": ", first);
+  const std::size_t line = text.find(":\n", first);
+  const std::size_t end_of_key = std::min({colon, line, text.size()});
+  const bool has_key =
+      end_of_key < text.size() && text.find_first_of(",\n{}[]", first) > end_of_key;
+  if (!has_key) return {at, at, end_of_value(text, at)};
+  const std::size_t value =
+      end_of_key == line ? line + 1 : text.find_first_not_of(' ', end_of_key + 1);
+  return {first, value, end_of_block(text, first, end_of_value(text, value))};
+}
+
+std::string without(const std::string& text, const Place& place) {
+  std::size_t begin = place.begin;
+  std::size_t end = place.end;
+  if (end < text.size() && text[end] == ',') {
+    end = text.find_first_not_of(' ', end + 1);
+  } else if (const std::size_t comma = text.find_last_not_of(' ', begin - 1);
+             begin > 0 && comma != std::string::npos && text[comma] == ',') {
+    begin = comma;
+  } else if (const std::size_t dash = text.find_last_not_of(' ', begin - 1);
+             begin > 0 && dash != std::string::npos && text[dash] == '-') {
+    begin = dash;
+  }
+  return text.substr(0, begin) + text.substr(end);
+}
+
+/// What a remedy says to write, if it does: the first example, or else the first of some words.
+std::string to_write(const std::string& remedy) {
+  const auto behind = [&](std::string_view words) {
+    const std::size_t at = remedy.find(words);
+    return at == std::string::npos ? std::string() : remedy.substr(at + words.size());
+  };
+  std::string text = behind("for example ");
+  if (text.empty() && remedy.starts_with("did you mean ")) text = behind("did you mean ");
+  if (text.empty() && remedy.starts_with("write a whole number from ")) text = behind(" from ");
+  if (text.empty() && remedy.starts_with("add ")) text = behind("add ");
+  if (text.empty() && remedy.starts_with("write ")) text = behind("write ");
+  if (text.starts_with('\'')) return text.substr(1, text.find('\'', 1) - 1);
+  text = text.substr(0, end_of_value(text, 0));
+  return text.starts_with('[') || text.starts_with('{') || text.starts_with('"')
+             ? text
+             : text.substr(0, text.find_first_of(" ,;"));
+}
+
+/// An error, and the file that has it.
+struct Fault {
+  std::string text;
+  std::size_t at;
+  std::string message;
+  std::string remedy;
+
+  std::string replaced(std::size_t begin, std::size_t end, const std::string& by) const {
+    return text.substr(0, begin) + by + text.substr(end);
+  }
+  std::string with_value(const std::string& value) const {
+    const Place place = place_at(text, at);
+    const bool is_behind_colon = place.value > 0 && text[place.value - 1] == ':';
+    return replaced(place.value, place.end, (is_behind_colon ? " " : "") + value);
+  }
+  std::string with_word(const std::string& word) const {
+    std::size_t end = at;
+    while (end < text.size() && std::string_view(",]}\n").find(text[end]) == std::string::npos &&
+           (text[end] != ':' || std::string_view(" \n").find(text[end + 1]) == std::string::npos)) {
+      ++end;
+    }
+    return replaced(at, end, word);
+  }
+};
+
+using Follow = std::string (*)(const Fault&);
+
+std::string write_it(const Fault& fault) {
+  const std::string written = to_write(fault.remedy);
+  const Place place = place_at(fault.text, fault.at);
+  return written.find(": ") != std::string::npos && !written.starts_with('{')
+             ? fault.replaced(place.begin, place.end, written)
+             : fault.with_value(written);
+}
+
+std::string add_it(const Fault& fault) {
+  const std::string written = to_write(fault.remedy);
+  if (written.starts_with("groups")) return written + "\n";
+  if (fault.text[fault.at] == '{')
+    return fault.replaced(fault.at + 1, fault.at + 1, written + ", ");
+  const std::size_t column = fault.at - (fault.text.rfind('\n', fault.at) + 1);
+  return fault.replaced(fault.at, fault.at, written + "\n" + std::string(column, ' '));
+}
+
+std::string remove_entry(const Fault& fault) {
+  return without(fault.text, place_at(fault.text, fault.at));
+}
+
+/// Everywhere.
+std::string remove_character(const Fault& fault) {
+  std::size_t end = fault.at + 1;
+  while (end < fault.text.size() && (fault.text[end] & 0xc0) == 0x80) ++end;
+  const std::string character = fault.text.substr(fault.at, end - fault.at);
+  std::string text = fault.text;
+  for (std::size_t at = 0; (at = text.find(character)) != std::string::npos;) {
+    text.erase(at, character.size());
+  }
+  return text;
+}
+
+std::string save_as_text(const Fault& fault) {
+  std::string text = fault.text;
+  std::erase_if(text, [](char c) { return c <= 0; });
+  return text;
+}
+
+std::string move_it(const Fault& fault) {
+  const Place place = place_at(fault.text, fault.at);
+  const std::size_t first = fault.remedy.find('\'') + 1;
+  return without(fault.text, place) + "\n" +
+         fault.remedy.substr(first, fault.remedy.find('\'', first) - first) + ": {" +
+         fault.text.substr(place.begin, place.end - place.begin) + "}\n";
+}
+
+std::string keep_the_first(const Fault& fault) {
+  const Place place = place_at(fault.text, fault.at);
+  const std::string value = fault.text.substr(place.value, place.end - place.value);
+  const std::size_t end = std::min(value.find(','), value.size() - 1);
+  return fault.with_value(end == 1 ? "[x]" : value.substr(0, end) + value.back());
+}
+
+std::string shorten(const Fault& fault) {
+  const std::string most = fault.remedy.substr(fault.remedy.find_first_of("0123456789"));
+  return fault.with_value("\"" + std::string(std::stoul(most), 'a') + "\"");
+}
+
+/// The text is that of the file, in quotes.
+std::string put_in_quotes(const Fault& fault) {
+  const std::string quoted = fault.remedy.substr(fault.remedy.find('"'));
+  const std::string plain = quoted.substr(1, quoted.size() - 2);
+  const std::size_t begin = fault.text.find(plain);
+  return begin == std::string::npos ? fault.text
+                                    : fault.replaced(begin, begin + plain.size(), quoted);
+}
+
+/// How to follow a remedy that begins with these words; null: there is nothing to write that would
+/// not be a guess of what its author meant. The first entry applies.
+struct FollowEntry {
+  std::string_view words;
+  Follow follow;
+  std::string_view of = {};  ///< in its error
+};
+constexpr FollowEntry kFollow[] = {
+    {"", [](const Fault& fault) { return fault.with_word("ab"); },
+     "a key that is not a plain word"},
+    {"write a name", [](const Fault& fault) { return fault.with_word("ab"); },
+     "contains a control character"},
+    {"did you mean ", [](const Fault& fault) { return fault.with_word(to_write(fault.remedy)); }},
+    {"write at most ", shorten},
+    {"write the character itself", nullptr},
+    {"write the value itself", nullptr},
+    {"write each text on one line", nullptr},
+    {"check the indentation", nullptr},
+    {"correct the indentation", nullptr},
+    {"put text that starts with '*'", nullptr},
+    {"put text that contains ',' in quotes", put_in_quotes},
+    {"write at least two intervals", nullptr},
+    {"write ", write_it},
+    {"put text in braces in quotes", write_it},
+    {"add ", add_it},
+    {"remove it; a text file", remove_character},
+    {"remove it, or write an ordinary blank", remove_character},
+    {"remove the tag", [](const Fault& fault) { return fault.with_value("1s"); }},
+    {"remove ", remove_entry},
+    {"name one, or remove it", remove_entry},
+    {"keep one of the two", remove_entry},
+    {"keep one, and remove the '---'",
+     [](const Fault& fault) { return fault.replaced(fault.at, fault.at + 4, ""); }},
+    {"the keys here are", remove_entry},
+    {"it is a key of ", move_it},
+    {"use ", [](const Fault& fault) { return fault.with_word("ab"); }},
+    {"give each group a unique name", [](const Fault& fault) { return fault.with_word("ab"); }},
+    {"list ", keep_the_first},
+    {"set at most ", keep_the_first},
+    {"save the file as UTF-8", save_as_text},
+    {"shorten 'on', or remove duty_cycle", remove_entry},
+};
+
+std::size_t offset_of(const std::string& text, const yaml::Position& position) {
+  std::size_t at = 0;
+  for (int line = 1; line < position.line; ++line) at = text.find('\n', at) + 1;
+  return at + static_cast<std::size_t>(position.column) - 1;
+}
+
+TEST_P(ErrorsTest, DoesNotReturnWhenItsRemedyIsFollowed) {
+  const std::string& text = GetParam().yaml;
+  const Loaded loaded = load_text(text, "c.yaml");
+  const yaml::Diagnostic before = loaded.diagnostics.errors().at(0);
+  const Fault fault{text, offset_of(text, before.position), before.message, before.remedy.text()};
+  const auto* const entry =
+      std::find_if(std::begin(kFollow), std::end(kFollow), [&](const FollowEntry& each) {
+        return fault.remedy.starts_with(each.words) &&
+               fault.message.find(each.of) != std::string::npos;
+      });
+
+  ASSERT_NE(entry, std::end(kFollow)) << "nobody has tried: " << fault.remedy;
+  if (entry->follow == nullptr) return;
+  const std::string after = entry->follow(fault);
+  for (const yaml::Diagnostic& error : load_text(after, "c.yaml").diagnostics.errors()) {
+    EXPECT_FALSE(error.message == before.message && error.position.key == before.position.key)
+        << describe(before) << "\n"
+        << text << "\nfollowed:\n"
+        << after;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Text, ErrorsTest, ::testing::ValuesIn(kRows),
