@@ -433,6 +433,8 @@ class CommandTest(FileTest):
             self.assertGreater(seconds, 0)  # the second poll is on the grid, however late the first
             self.assertLess(seconds, took)
         self.assertEqual(scrape.value("perf_event_exporter_polls_total"), 2)
+        # A collector of text files has those of its own process, with other help.
+        self.assertNotRegex(ended.stdout, r"(?m)^(# \w+ )?process_")
 
     def test_check_prints_a_row_for_each_event(self):
         file = self.file(CPU_ONLY)
@@ -457,6 +459,15 @@ class CommandTest(FileTest):
             ended = run("--config.check",
                         f"--config.file={SOURCE}/packaging/kubernetes/{file}/perf_event_exporter.yaml")
             self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
+
+    def test_doctor_finds_nothing_bad_in_the_manifests_for_kubernetes(self):
+        for file in ("base", "overlays/pod-names"):
+            ended = run("doctor", "--output=json",
+                        f"--config.file={SOURCE}/packaging/kubernetes/{file}/perf_event_exporter.yaml")
+            found = [each for each in json.loads(ended.stdout)["findings"]
+                     if each["subject"] == "configuration"]
+            self.assertTrue(found, ended.stdout)
+            self.assertNotIn("bad", [each["state"] for each in found], found)
 
     def test_a_file_is_the_same_whatever_program_has_written_it(self):
         """But for the shipped file, of which no other text has its exceptions."""
