@@ -96,24 +96,23 @@ std::string remedy_for(const Error& refusal, const Rights& own) {
 /// what was permitted before exec: container engines permit capabilities to every user, and only
 /// root keeps them without a file capability.
 std::string how_to_grant(const host::Permissions& own) {
-  const auto has = [](const std::optional<host::CapabilitySet>& set) {
-    return set && set->has(Capability::kPerfmon);
+  const auto has = [](const std::optional<host::CapabilitySet>& set, Capability capability) {
+    return set && set->has(capability);
   };
-  if (has(own.permitted)) {
+  if (has(own.permitted, Capability::kPerfmon)) {
     return "it is permitted, but cannot be made effective: look for the denial in the log of "
            "SELinux or AppArmor";
   }
-  std::vector<std::string> ways = {
-      has(own.bounding)
-          ? "AmbientCapabilities=CAP_PERFMON in the unit"
-          : "AmbientCapabilities=CAP_PERFMON and CapabilityBoundingSet=CAP_PERFMON in the unit",
-      "--cap-add=PERFMON for a container, capabilities: {add: [PERFMON]} in Kubernetes"};
-  if (has(own.bounding)) {
-    ways.emplace_back(own.no_new_privileges == true
-                          ? "in a container that has it: setcap cap_perfmon=p PROGRAM in the image"
-                          : "setcap cap_perfmon=p PROGRAM");
+  if (!has(own.bounding, Capability::kPerfmon) && !has(own.bounding, Capability::kSysAdmin)) {
+    return "AmbientCapabilities=CAP_PERFMON and CapabilityBoundingSet=CAP_PERFMON in the unit; "
+           "--cap-add=PERFMON for a container, capabilities: {add: [PERFMON]} in Kubernetes";
   }
-  return join(ways, "; ");
+  const std::string as_root = "--user=0 for a container, runAsUser: 0 in Kubernetes; ";
+  if (!has(own.bounding, Capability::kPerfmon)) {
+    return as_root + "AmbientCapabilities=CAP_SYS_ADMIN in the unit";
+  }
+  return as_root + "AmbientCapabilities=CAP_PERFMON in the unit; setcap cap_perfmon=p PROGRAM" +
+         (own.no_new_privileges == true ? " in the image" : "");
 }
 
 }  // namespace

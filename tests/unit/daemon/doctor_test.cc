@@ -93,6 +93,12 @@ class DoctorTest : public testing::Test {
     return findings;
   }
 
+  std::vector<Finding> not_good(const std::string& subject) {
+    std::vector<Finding> findings = on(subject);
+    std::erase_if(findings, [](const Finding& finding) { return finding.state == State::kGood; });
+    return findings;
+  }
+
   /// The only one, as a test expects.
   Finding one(const std::string& subject) {
     std::vector<Finding> findings = on(subject);
@@ -391,6 +397,15 @@ TEST_F(DoctorTest, ReportsHowToGrantWhatIsMissing) {
   EXPECT_THAT(one("capabilities").remedy,
               AllOf(HasSubstr("CapabilityBoundingSet="), Not(HasSubstr("setcap"))));
 
+  // A container of Docker 20.10 with --cap-add=SYS_ADMIN, or one whose image lost file
+  // capabilities.
+  for (const std::uint64_t only_bounding : {kPerfmon, kSysAdmin}) {
+    self_.permissions.bounding->bits = only_bounding;
+    EXPECT_THAT(one("capabilities").remedy,
+                AllOf(HasSubstr("--user=0 for a container"), HasSubstr("runAsUser: 0"),
+                      Not(HasSubstr("--cap-add"))));
+  }
+
   self_.permissions.bounding->bits = kPerfmon;
   EXPECT_THAT(one("capabilities").remedy,
               AllOf(Not(HasSubstr("CapabilityBoundingSet=")), HasSubstr("setcap")));
@@ -401,6 +416,61 @@ TEST_F(DoctorTest, ReportsHowToGrantWhatIsMissing) {
   self_.permissions.permitted->bits = kPerfmon;
   EXPECT_THAT(one("capabilities").remedy,
               StartsWith("it is permitted, but cannot be made effective"));
+}
+
+/// "kernel.x" and "2" of "sysctl kernel.x=2, and ...".
+std::pair<std::string, std::string> setting_in(const std::string& remedy) {
+  const std::string sysctl = "sysctl kernel.";
+  const std::size_t name = remedy.find(sysctl) + sysctl.size();
+  const std::size_t equals = remedy.find('=', name);
+  const std::size_t end = remedy.find_first_not_of("0123456789-", equals + 1);
+  return {remedy.substr(name, equals - name), remedy.substr(equals + 1, end - equals - 1)};
+}
+
+TEST_F(DoctorTest, AFindingAboutASettingIsGoneOnceItsRemedyIsFollowed) {
+  struct Row {
+    const char* subject;
+    const char* setting;
+    const char* value;
+  };
+  const Row rows[] = {{"perf_event_paranoid", "perf_event_paranoid", "4"},
+                      {"NMI watchdog", "nmi_watchdog", "1"},
+                      {"sampling", "perf_event_max_sample_rate", "10"},
+                      {"sampling", "perf_cpu_time_max_percent", "0"},
+                      {"sampling", "perf_cpu_time_max_percent", "100"},
+                      {"sampling", "perf_event_mlock_kb", "16"},
+                      {"sampling", "perf_event_max_stack", "3"},
+                      {"sampling", "perf_event_max_contexts_per_stack", "1"}};
+  give(0);
+  refuse_everything(EACCES);
+  for (const Row& row : rows) {
+    set(row.setting, row.value);
+    const std::vector<Finding> found = not_good(row.subject);
+    ASSERT_EQ(found.size(), 1U) << row.setting;
+    const auto [name, value] = setting_in(found.front().remedy);
+
+    EXPECT_EQ(name, row.setting);
+    set(name, value);
+    EXPECT_THAT(not_good(row.subject), IsEmpty()) << found.front().remedy;
+  }
+}
+
+TEST_F(DoctorTest, AFindingAboutRightsIsGoneOnceItsRemedyIsFollowed) {
+  struct Row {
+    std::uint64_t bounding;
+    const char* remedy;
+    std::uint64_t then;
+  };
+  for (const Row& row :
+       {Row{0, "AmbientCapabilities=CAP_PERFMON", kPerfmon}, Row{0, "--cap-add=PERFMON", kPerfmon},
+        Row{kPerfmon, "--user=0", kPerfmon}, Row{kPerfmon, "setcap cap_perfmon=p", kPerfmon},
+        Row{kSysAdmin, "--user=0", kSysAdmin}}) {
+    give(0);
+    self_.permissions.bounding->bits = row.bounding;
+    EXPECT_THAT(one("capabilities").remedy, HasSubstr(row.remedy));
+    give(row.then);
+    EXPECT_EQ(one("capabilities").state, State::kGood) << row.remedy;
+  }
 }
 
 TEST_F(DoctorTest, AsksForNoCapabilityWhereEverybodyMayCount) {
