@@ -101,12 +101,6 @@ Name release(std::string_view text) {
   return unchanged_if(!number.empty() && is_digit(number[0]), text);
 }
 
-/// "slot1_1@node7" of "var_lib_condor_execute_slot1_1@node7".
-Name slot(std::string_view text) {
-  const std::size_t at = text.rfind("_slot");
-  return any_name(at == std::string_view::npos ? text : text.substr(at + 1));
-}
-
 /// "42" of "42.1234.1796000000": what follows are a process and a time.
 Name to_dot(std::string_view text) { return any_name(text.substr(0, text.find('.'))); }
 
@@ -285,7 +279,7 @@ constexpr NamingRule kRules[] = {
     // Other batch systems: HTCondor below its service or a cgroup of its own; OpenPBS; LSF.
     {P::kAny,        "condor.service",          nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
     {P::kAny,        "htcondor",                nothing,      "",                  NO,      NONE,       NOTHING, P::kCondor},
-    {P::kCondor,     "condor_",                 slot,         "",                  BATCH,   CONDOR,     GROUP,   P::kAny},
+    {P::kCondor,     "condor_",                 any_name,     "",                  NO,      CONDOR,     GROUP,   P::kAny},
     {P::kAny,        "pbs_jobs.service",        nothing,      "",                  NO,      NONE,       NOTHING, P::kPbs},
     {P::kPbs,        "jobid",                   nothing,      "",                  NO,      NONE,       NOTHING, P::kPbsJobs},
     {P::kPbsJobs,    "",                        any_name,     "",                  BATCH,   PBS,        GROUP,   P::kAny},

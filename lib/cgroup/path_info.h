@@ -26,7 +26,7 @@ struct PathInfo {
   std::string session;     ///< of a login, as logind numbers them: 3, c1
   std::string slurm_job;   ///< digits, from Slurm 26.05 on such as s5K1KKYAYG5D00
   std::string slurm_step;  ///< digits, batch, extern, interactive
-  std::string batch_job;   ///< of OpenPBS 42.server, of LSF digits, of HTCondor its slot
+  std::string batch_job;   ///< of OpenPBS 42.server, of LSF digits
   std::string ecs_task;    ///< 32 hex digits; in legacy clusters a UUID
   /// Contains no workload, but the monitor of one: conmon of a container, the monitor of LXC, the
   /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container creates for
