@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/pattern.h"
 #include "cgroup/selection.h"
@@ -98,7 +97,6 @@ void check_labels(const Pattern& pattern, const std::optional<std::vector<std::s
   require(labels.size() <= 1 && (labels.empty() || captured));
   for (const auto& [name, filled] : labels) {
     require(!filled.empty() && filled == value->fill(*captured));
-    require(pex::as_utf8(filled).size() <= pex::cgroup::kMaxLabelBytes);
   }
 }
 
