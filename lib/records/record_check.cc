@@ -116,6 +116,7 @@ void RecordCheck::begin(SwitchRecording& recording, std::size_t slot) {
   counting_->at = kernel_->now();
   if (!read_at_rest(recording)) return inconclusive();
   counting_->counted = {{}, std::vector<std::uint64_t>(group.events.size())};
+  counting_->lacks_names = recording.sums().awaiting_names() > 0;
   recording.sums().watch(slot, SwitchRecording::kBase);
 }
 
@@ -150,6 +151,7 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
   const std::optional<std::string> difference =
       find_difference(*interval, counting_->group->events);
   const bool is_whole =
+      !counting_->lacks_names &&
       recording.attribution().imperfect(SwitchRecording::kBase) == counting_->imperfect;
   if (difference && !is_whole) {
     inconclusive();
@@ -173,6 +175,7 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
 std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) {
   if (!read_at_rest(recording) || counting_->counted.enabled.count() == 0) return {};
   recording.sums().give();
+  if (recording.sums().awaiting_names() > 0) counting_->lacks_names = true;
   return CheckedInterval{recording.sums().watched(), counting_->counted};
 }
 

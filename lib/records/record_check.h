@@ -43,7 +43,8 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
 /// cgroups, these are not compared. It is inconclusive if the cgroup ended, or ran at the instant
 /// of comparison, or did not run in between, if descriptors were refused or did not count, or if
 /// the sources differ and something was lost meanwhile: a record, or what came before the move of a
-/// task. Then another cgroup is tried a few seconds later.
+/// task; or the name of a cgroup, which may be in it, was not known when it began or ended. Then
+/// another cgroup is tried a few seconds later.
 class RecordCheck {
  public:
   static constexpr std::chrono::seconds kInterval{60};
@@ -84,8 +85,9 @@ class RecordCheck {
     const GroupPlan* group = nullptr;
     std::unique_ptr<DescriptorGroup> counters;  ///< with one target
     std::uint64_t imperfect = 0;                ///< intervals of the base, when it began
-    std::chrono::nanoseconds at{};              ///< when it began
-    CgroupSums::Sum counted;                    ///< by descriptors since then
+    bool lacks_names = false;       ///< what cgroups in it did may be given before or after it
+    std::chrono::nanoseconds at{};  ///< when it began
+    CgroupSums::Sum counted;        ///< by descriptors since then
   };
 
   void begin(SwitchRecording& recording, std::size_t slot);

@@ -1422,6 +1422,26 @@ TEST_F(RecordCheckTest, IsInconclusiveIfARecordIsMissing) {
   EXPECT_EQ(poll().record_checks.inconclusive, 1U);
 }
 
+/// It may be of a cgroup in the one that is compared, and is given to that once it is named.
+TEST_F(RecordCheckTest, IsInconclusiveIfItDiffersWhileANameIsNotKnown) {
+  constexpr std::uint64_t kUnnamed = 4711;
+  poll();
+  turn(kUnnamed, 1, 100);
+  turn(kA, 3, 100);
+  descriptors_count(1ms, 4, 200);
+  const PollReport at_its_end = poll();
+  EXPECT_EQ(at_its_end.record_checks.inconclusive, 1U);
+  EXPECT_EQ(at_its_end.record_checks.different, 0U);
+
+  kernel_.pass(RecordCheck::kInterval);
+  turn(kUnnamed, 1, 100);
+  turn(kA, 1, 10);
+  poll();
+  descriptors_count(2ms, 7, 500);
+  const PollReport since_its_begin = differ();
+  EXPECT_EQ(since_its_begin.record_checks.different, 0U);
+}
+
 /// As on a CPU where processes start all the time.
 TEST_F(RecordCheckTest, IsEqualIfWhatWasLostIsNotOfTheCgroup) {
   poll();
