@@ -126,9 +126,11 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   auto next = std::make_shared<MachineCpus>(*current_);
   next->online = std::move(counted);
   next->left_out = std::move(left_out);
+  next->uncore.clear();
   for (const auto& [pmu, cpus] : named_) {
     next->pmus[pmu] = events::readers_of(roots_, pmu, cpus, next->online, left_out_);
-    if (events::is_uncore(roots_, pmu)) next->uncore.insert(pmu);
+    // While nothing is counted, totals stay, and no row lacks a part of them.
+    if (!leaves_out_all_ && events::is_uncore(roots_, pmu)) next->uncore.insert(pmu);
   }
   for (const int cpu : *listed_) {
     if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);

@@ -21,7 +21,8 @@ struct MachineCpus {
   std::map<std::string, std::vector<int>> pmus;
   std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
   std::vector<int> left_out = {};        ///< online, but not counted; rising
-  std::set<std::string> uncore = {};     ///< PMUs of which a CPU reads a part (events::is_uncore())
+  std::set<std::string> uncore = {};  ///< PMUs of which a CPU reads a part (events::is_uncore());
+                                      ///< none while all CPUs are left out
 
   bool is_online(int cpu) const;
   /// Whether a requested PMU has no CPU that is online, so that its events wait for one.

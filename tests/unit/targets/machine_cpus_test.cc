@@ -104,7 +104,7 @@ TEST_F(CpuTrackerTest, GivesTheSameObjectWhileNothingChanges) {
 }
 
 TEST_F(CpuTrackerTest, LeavesOutAllCpusAsLongAsItIsTold) {
-  CpuTracker cpus = tracker({});
+  CpuTracker cpus = tracker({"uncore_imc"});
   const auto before = cpus.update(failures_);
 
   cpus.leave_out_all(true);
@@ -114,6 +114,8 @@ TEST_F(CpuTrackerTest, LeavesOutAllCpusAsLongAsItIsTold) {
 
   EXPECT_TRUE(none->online.empty());
   EXPECT_EQ(none->left_out, before->online);
+  EXPECT_EQ(none->unread_on("uncore_imc", {}), Cpus{}) << "its totals stay";
+  EXPECT_EQ(after->unread_on("uncore_imc", {0}), Cpus{0});
   EXPECT_EQ(after->online, before->online);
   EXPECT_TRUE(after->left_out.empty());
 }
