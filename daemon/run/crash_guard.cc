@@ -13,6 +13,7 @@
 #include "base/small_file.h"
 #include "base/unique_fd.h"
 #include "daemon/cli/version.h"
+#include "daemon/web/file_thread.h"
 
 namespace pex::daemon {
 namespace {
@@ -20,10 +21,46 @@ namespace {
 using Step = StartState::Step;
 
 constexpr std::chrono::minutes kSettlesAfter{1};
+constexpr std::size_t kMaxWaiting = 16;  // jobs of a file system that hangs
 
 bool is_in_memory(const std::string& directory) {
   struct statfs of {};
   return ::statfs(directory.c_str(), &of) == 0 && of.f_type == TMPFS_MAGIC;
+}
+
+/// The start that wrote this file, if it can be read. An empty one was not on the disk yet when the
+/// machine stopped.
+std::optional<StartState> last_start(const std::optional<std::string>& text,
+                                     const StartState& now) {
+  if (!text) return {};
+  if (!text->empty()) return start_state_of(*text);
+  return StartState{now.version, now.configuration, {}, Counted::kAll, {}, 0, Step::kPolled};
+}
+
+/// If it is durable, it is on the disk even if the machine stops.
+Result<> replace_file(const std::string& file, const std::string& text, bool is_durable) {
+  const auto keep = [&](const UniqueFd& fd) {
+    return !is_durable || (fd && ::fsync(fd.get()) == 0);
+  };
+  const std::string next = file + ".new";
+  const std::string directory = file.substr(0, file.rfind('/'));
+  errno = 0;  // a full disk may take a part
+  const UniqueFd fd{
+      ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644)};
+  const bool is_done =
+      fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      keep(fd) && ::rename(next.c_str(), file.c_str()) == 0 &&
+      keep(UniqueFd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)});
+  if (is_done) return {};
+  const int code = errno;
+  return Error{code, "write '" + file + "': crashes of the exporter are not noticed",
+               "make the directory writable, or unset STATE_DIRECTORY"};
+}
+
+bool may_follow(Step step, Step last) {
+  if (step == Step::kPolled) return last == Step::kOpening;
+  if (step == Step::kSettled) return last == Step::kPolled;
+  return last != Step::kEnded;  // a reload may still be planning
 }
 
 std::string boot_of(const host::HostRoots& roots) {
@@ -51,73 +88,50 @@ CrashGuard::CrashGuard(boost::asio::io_context& loop, const std::string& directo
       directory_(directory),
       boot_(boot_of(roots)),
       log_(log),
-      timer_(loop) {}
-
-/// A file that is there and empty was not on the disk yet when the machine stopped.
-std::optional<StartState> CrashGuard::last(const StartState& now) const {
-  const Result<std::string> text = read_small_file(file_);
-  if (!text) return {};
-  if (text->empty()) {
-    return StartState{now.version, now.configuration, {}, Counted::kAll, {}, 0, Step::kPolled};
-  }
-  std::optional<StartState> last = start_state_of(*text);
-  if (last && state_) last->step = Step::kSettled;  // of this start
-  return last;
+      timer_(loop) {
+  if (file_.empty()) return;
+  Result<std::unique_ptr<Outbox>> files = Outbox::create("start file", kMaxWaiting);
+  if (files) files_ = std::move(*files);
 }
 
 /// The file is read each time: without it, everything is to be counted again.
 Counted CrashGuard::begin(const config::Loaded& loaded) {
   if (file_.empty()) return Counted::kAll;
-  const std::lock_guard lock{mutex_};
-  if (state_ && state_->step == Step::kEnded) return state_->counted;
-  if (!state_ && is_in_memory(directory_)) {
-    log_.info("crashes of the machine are not noticed: the state directory is in memory",
-              {{"directory", directory_}});
-  }
   const StartState now{kVersion, loaded.config.origin.hash, boot_};
-  before_ = std::exchange(state_, next_start(last(now), now));
-  write(Durable::kYes);
-  return state_->counted;
+  std::optional<StartState> last = last_start(read(), now);
+  std::unique_lock lock{mutex_};
+  if (state_ && state_->step == Step::kEnded) return state_->counted;
+  if (last && state_) last->step = Step::kSettled;  // of this start
+  before_ = std::exchange(state_, next_start(last, now));
+  const Counted counted = state_->counted;
+  const Done written = write(Durable::kYes, Missing::kIsCreated);
+  lock.unlock();
+  wait_for(written);
+  return counted;
 }
 
-void CrashGuard::trying(const std::string& group) {
-  const std::lock_guard lock{mutex_};
-  if (state_) note(Step::kPlanning, group);
-}
+void CrashGuard::trying(const std::string& group) { wait_for(note(Step::kPlanning, group)); }
 
-void CrashGuard::opening() {
-  const std::lock_guard lock{mutex_};
-  before_.reset();
-  if (state_) note(Step::kOpening);
-}
+void CrashGuard::opening() { wait_for(note(Step::kOpening)); }
 
 void CrashGuard::give_up() {
   const std::lock_guard lock{mutex_};
   if (!before_) return;
   state_ = std::exchange(before_, {});
-  note(state_->step);
+  (void)write(Durable::kNo);
 }
 
 void CrashGuard::polled() {
-  const std::lock_guard lock{mutex_};
-  if (!state_ || state_->step != Step::kOpening) return;
-  state_->crashes = 0;
-  note(Step::kPolled);
+  if (!note(Step::kPolled)) return;
   timer_.expires_after(kSettlesAfter);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) settle();
+    if (!cancelled) note(Step::kSettled);
   });
-}
-
-void CrashGuard::settle() {
-  const std::lock_guard lock{mutex_};
-  if (state_->step == Step::kPolled) note(Step::kSettled);
 }
 
 void CrashGuard::end() {
   timer_.cancel();
-  const std::lock_guard lock{mutex_};
-  if (state_) note(Step::kEnded);
+  note(Step::kEnded);
 }
 
 std::optional<Error> CrashGuard::reason() const {
@@ -130,42 +144,81 @@ std::optional<Error> CrashGuard::reason() const {
                "change the configuration, or run 'perf_event_exporter reset' and reload"};
 }
 
-/// Without the file, everything is to be counted from the next start on. After the end, a reload
-/// may still be planning.
-void CrashGuard::note(Step step, const std::string& group) {
-  if (state_->step == Step::kEnded) return;
+/// Nothing if the step does not follow.
+CrashGuard::Done CrashGuard::note(Step step, const std::string& group) {
+  const std::lock_guard lock{mutex_};
+  if (!state_ || !may_follow(step, state_->step)) return {};
+  if (step == Step::kOpening) before_.reset();
+  if (step == Step::kPolled) state_->crashes = 0;
   state_->step = step;
   state_->group = group;
-  if (::access(file_.c_str(), F_OK) != 0) return;
-  write(step == Step::kOpening ? Durable::kYes : Durable::kNo);
+  return write(step == Step::kOpening ? Durable::kYes : Durable::kNo);
 }
 
-void CrashGuard::write(Durable durable) {
-  const Result<> done = replace_file(to_text(*state_), durable);
-  if (done || std::exchange(has_reported_, true)) return;
-  if (done.error().code == EROFS) {
+std::optional<std::string> CrashGuard::read() {
+  struct Found {
+    std::optional<std::string> text;
+    bool is_in_memory = false;
+  };
+  const auto found = std::make_shared<Found>();
+  wait_for(run([found, file = file_, directory = directory_] {
+    if (Result<std::string> text = read_small_file(file)) found->text = *std::move(text);
+    found->is_in_memory = is_in_memory(directory);
+  }));
+  if (hangs_) return {};
+  const std::lock_guard lock{mutex_};
+  if (found->is_in_memory && !state_) {
+    log_.info("crashes of the machine are not noticed: the state directory is in memory",
+              {{"directory", directory_}});
+  }
+  return std::move(found->text);
+}
+
+/// With the lock, so that the last state is written last. Without the file, everything is to be
+/// counted from the next start on.
+CrashGuard::Done CrashGuard::write(Durable durable, Missing missing) {
+  const auto written = std::make_shared<Result<>>();
+  return run(
+      [written, durable, missing, file = file_, text = to_text(*state_)] {
+        if (missing == Missing::kStays && ::access(file.c_str(), F_OK) != 0) return;
+        *written = replace_file(file, text, durable == Durable::kYes);
+      },
+      [this, written] { report(*written); });
+}
+
+void CrashGuard::report(const Result<>& written) {
+  if (written || std::exchange(has_reported_, true)) return;
+  if (written.error().code == EROFS) {
     return log_.info("crashes are not noticed: the state directory is read-only",
                      {{"directory", directory_}});
   }
-  log_.warn(done.error());
+  log_.warn(written.error());
 }
 
-Result<> CrashGuard::replace_file(const std::string& text, Durable durable) const {
-  const auto keep = [&](const UniqueFd& fd) {
-    return durable == Durable::kNo || (fd && ::fsync(fd.get()) == 0);
+CrashGuard::Done CrashGuard::run(Outbox::Job job, std::function<void()> then) {
+  auto done = std::make_shared<Semaphore>();
+  const auto end = [done, then = std::move(then)] {
+    if (then) then();
+    done->post();
   };
-  const std::string next = file_ + ".new";
-  errno = 0;  // a full disk may take a part
-  const UniqueFd fd{
-      ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644)};
-  const bool is_done =
-      fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      keep(fd) && ::rename(next.c_str(), file_.c_str()) == 0 &&
-      keep(UniqueFd{::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)});
-  if (is_done) return {};
-  const int code = errno;
-  return Error{code, "write '" + file_ + "': crashes of the exporter are not noticed",
-               "make the directory writable, or unset STATE_DIRECTORY"};
+  if (!files_) {
+    job();
+    end();
+  } else {
+    files_->post(std::move(job), end);
+  }
+  return done;
+}
+
+void CrashGuard::wait_for(const Done& done) {
+  if (!done || hangs_) return;
+  hangs_ = !done->wait_until(std::chrono::steady_clock::now() + FileThread::kHangs);
+  if (!hangs_) return;
+  log_.warn(Error{0,
+                  "wait for the file system of '" + file_ + "', which has not answered for " +
+                      std::to_string(FileThread::kHangs.count()) +
+                      " seconds: crashes of the exporter are not noticed",
+                  "look whether its mount answers: stat -f on the directory"});
 }
 
 }  // namespace pex::daemon

@@ -2,13 +2,18 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "base/semaphore.h"
 #include "config/load.h"
 #include "daemon/log/logging.h"
+#include "daemon/log/outbox.h"
 #include "daemon/run/start_state.h"
 #include "host/roots.h"
 
@@ -16,7 +21,8 @@ namespace pex::daemon {
 
 /// Notes each step of a start in a file, by which the next start knows if this one has crashed, and
 /// then counts less (next_start()). At a reload it does the same. Without a directory, or if that
-/// cannot be written, everything is counted. Planning has its own thread, so calls take a lock.
+/// cannot be written, everything is counted. Planning has its own thread, so calls take a lock. The
+/// file has one as well: planning waits for it, if its file system hangs for FileThread::kHangs.
 class CrashGuard {
  public:
   /// `log` outlives it.
@@ -42,13 +48,16 @@ class CrashGuard {
   std::optional<Error> reason() const;
 
  private:
-  enum class Durable { kNo, kYes };  ///< whether it is on the disk if the machine stops
+  using Done = std::shared_ptr<Semaphore>;  ///< of the file's thread
+  enum class Durable { kNo, kYes };         ///< whether it is on the disk if the machine stops
+  enum class Missing { kStays, kIsCreated };
 
-  std::optional<StartState> last(const StartState& now) const;
-  void settle();
-  void note(StartState::Step step, const std::string& group = {});
-  void write(Durable durable);
-  Result<> replace_file(const std::string& text, Durable durable) const;
+  Done note(StartState::Step step, const std::string& group = {});
+  std::optional<std::string> read();
+  Done write(Durable durable, Missing missing = Missing::kStays);
+  void report(const Result<>& written);
+  Done run(Outbox::Job job, std::function<void()> then = {});
+  void wait_for(const Done& done);
 
   const std::string file_;  ///< empty: none
   const std::string directory_;
@@ -58,7 +67,9 @@ class CrashGuard {
   mutable std::mutex mutex_;
   std::optional<StartState> state_;   ///< nothing: nothing has begun
   std::optional<StartState> before_;  ///< the plan that is being made
-  bool has_reported_ = false;
+  bool hangs_ = false;                ///< of planning
+  bool has_reported_ = false;         ///< of the file's thread
+  std::unique_ptr<Outbox> files_;
 };
 
 /// What the exporter with this state counts of a configuration, for a check next to it.

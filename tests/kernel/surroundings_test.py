@@ -105,7 +105,7 @@ class StoppedFileSystemTest(unittest.TestCase):
         address = f"{self.folder}/{manager.fileno()}"
         manager.bind(address)
         environment = {**os.environ, "NOTIFY_SOCKET": address,
-                       "WATCHDOG_USEC": f"{self.WATCHDOG}000000"}
+                       "WATCHDOG_USEC": f"{self.WATCHDOG}000000", **options.pop("env", {})}
         environment.pop("WATCHDOG_PID", None)
         config = harness.with_cgroup_source(config)
         return self.enterContext(harness.Daemon(config, *args, env=environment, **options)), manager
@@ -157,6 +157,7 @@ class StoppedFileSystemTest(unittest.TestCase):
             "program of a uprobe": {"config": harness.config_of(
                 events=["context-switches", f"'uprobe:{self.mount}/program:pex_probed_call'"],
                 include=["/*"])},
+            "state directory": {"env": {"STATE_DIRECTORY": f"{self.mount}/links"}},
         }
         running = {path: self.daemon(row.pop("config", CONFIG), *row.pop("args", ()), **row)
                    for path, row in rows.items()}
