@@ -54,13 +54,13 @@ Error not_written(int code) {
 /// What decides which files and events the shipped unit may open, as systemctl shows it.
 constexpr const char* kShippedUnit =
     "DynamicUser=yes\nAmbientCapabilities=CAP_PERFMON\nProtectHome=yes\n"
-    "Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml\n";
+    "Environment=CONFIG=/etc/perf_event_exporter/perf_event_exporter.yaml\n"
+    "EnvironmentFiles=/etc/default/perf_event_exporter (ignore_errors=yes)\n"
+    "EnvironmentFiles=/etc/sysconfig/perf_event_exporter (ignore_errors=yes)\n";
 constexpr const char* kShowUnit =
     "timeout 5 systemctl show --property=LoadState,DynamicUser,User,Group,SupplementaryGroups,"
-    "AmbientCapabilities,ProtectHome,Environment perf_event_exporter.service 2>/dev/null";
-constexpr const char* kUnitFiles =
-    " --property=EnvironmentFile=-/etc/default/perf_event_exporter"
-    " --property=EnvironmentFile=-/etc/sysconfig/perf_event_exporter";
+    "AmbientCapabilities,ProtectHome,Environment,EnvironmentFiles perf_event_exporter.service "
+    "2>/dev/null";
 
 /// The same of the installed unit with its drop-ins, if there is one.
 std::string installed_unit() {
@@ -75,6 +75,15 @@ std::string installed_unit() {
   constexpr std::string_view kIsThere = "LoadState=loaded\n";
   const std::size_t at = text.find(kIsThere);
   return at == text.npos ? kShippedUnit : text.erase(at, kIsThere.size());
+}
+
+/// A line of systemctl as systemd-run takes it: EnvironmentFiles=PATH (ignore_errors=yes) is
+/// EnvironmentFile=-PATH.
+std::string as_property(std::string_view line) {
+  constexpr std::string_view kFiles = "EnvironmentFiles=";
+  if (!line.starts_with(kFiles)) return std::string(line);
+  const std::string_view path = line.substr(kFiles.size(), line.rfind(" (") - kFiles.size());
+  return "EnvironmentFile=" + std::string(line.ends_with("=yes)") ? "-" : "") + std::string(path);
 }
 
 }  // namespace
@@ -106,9 +115,9 @@ void print_note_for_root(const std::string& command, const Options& options) {
     const std::string unit = installed_unit();
     for (const std::string_view line : split(unit, '\n')) {
       const bool is_set = line.find('=') + 1 < line.size();
-      if (is_set) note += " --property=" + for_shell(std::string(line));
+      if (is_set) note += " --property=" + for_shell(as_property(line));
     }
-    note += std::string(is_of_unit ? kUnitFiles : "") + " perf_event_exporter " + command +
+    note += " perf_event_exporter " + command +
             (is_of_unit ? " '--config.file=${CONFIG}'"
                         : path_option("--config.file", options.config_file)) +
             path_option("--web.config.file", options.web_config_file);
