@@ -87,7 +87,7 @@ class Boot:
     def image(self):
         found = glob.glob(f"{self.directory}/kernels/{self.kernel}/boot/vmlinuz-*")
         if not found:
-            raise unittest.SkipTest(f"no kernel {self.kernel}: the mirror does not have it")
+            raise unittest.SkipTest(f"no kernel {self.kernel}: see the lines 'fetch:' above")
         return found[0]
 
     def release(self):

@@ -36,11 +36,15 @@ build_guest_program() {  # NAME SOURCE...
       -Werror -I "$root/tests" -I "$root/lib" -o "$program" "$@" "${libraries[@]}"
 }
 
-# Machines like this one, without hardware counters: what they run is what was built here.
+# Machines like this one, without hardware counters: what they run is built here.
 prepare_amd64() {
   local release=$root/build/release series source
-  [[ $(uname -m) == x86_64 && -e $release/daemon/perf_event_exporter ]] || return 0
-  command -v qemu-system-x86_64 >/dev/null && [[ -x /bin/busybox ]] || return 0
+  if [[ $(uname -m) != x86_64 || ! -x /bin/busybox ]] || ! command -v qemu-system-x86_64 >/dev/null; then
+    echo "fetch: no kernels for amd64, which need an amd64 host, qemu-system-x86_64 and busybox" >&2
+    return
+  fi
+  [[ -e $release/CMakeCache.txt ]] || cmake --preset release -S "$root"
+  cmake --build "$release" --target perf_event_exporter
   for series in 5.10 6.12 6.16 7.3; do
     ARCH=amd64 "$here/fetch.sh" kernel "$work/kernels/amd64-$series" $series || true
   done
