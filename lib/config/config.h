@@ -64,6 +64,14 @@ struct Cpus {
   bool operator==(const Cpus&) const = default;
 };
 
+/// How the PMU is shared with other programs.
+struct Pmu {
+  static constexpr std::size_t kMaxReserve = 32;
+  std::size_t reserve = 0;  ///< counters of each core PMU that stay free, while everything counts
+
+  bool operator==(const Pmu&) const = default;
+};
+
 /// A number of online CPUs, inclusive.
 struct CpuCount {
   std::size_t min = 1;
@@ -306,6 +314,7 @@ struct Config {
   bool enabled = true;  ///< false: no event is opened
   Collection collection;
   Cpus cpus;
+  Pmu pmu;
   std::vector<Group> groups;
   Cgroups cgroups;
   Kubernetes kubernetes;

@@ -32,6 +32,7 @@ constexpr yaml::DurationRange kMaxAge = {100ms, 1h};
 constexpr yaml::NumberRange kLimit = {1, Limits::kMax};
 constexpr yaml::NumberRange kDirectories = {1, 1'000'000};
 constexpr yaml::NumberRange kLabelLength = {64, 1024};
+constexpr yaml::NumberRange kReserve = {0, Pmu::kMaxReserve};
 
 constexpr yaml::Key<Collection> kCollectionKeys[] = {
     yaml::duration_key<&Collection::interval, kInterval>(
@@ -65,6 +66,16 @@ constexpr yaml::Key<Evidence> kEvidenceKeys[] = {
         "Whether to publish the activity reference of each group. `perf_group_reference_total` and "
         "`perf_group_reference_sampled_total` show whether a group was on the PMU while the CPU "
         "did its usual work."),
+};
+
+constexpr yaml::Key<Pmu> kPmuKeys[] = {
+    yaml::number_key<&Pmu::reserve, kReserve>(
+        "reserve",
+        "Number of counters of each core PMU that stay free for other programs. Groups are tried "
+        "in "
+        "the order of the file. One that does not fit with those before it and these counters is "
+        "left out and reported, so that none is multiplexed. With both scopes, a group takes its "
+        "counters twice."),
 };
 
 constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
@@ -199,6 +210,7 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
       "thread of the exporter runs. Exclude CPUs that are dedicated to one real-time or polling "
       "task.",
       yaml::form_of_map, nullptr, list_cpus_keys}},
+    yaml::map_key<&Config::pmu, kPmuKeys>("pmu", "How the PMU is shared with other programs."),
     {"groups",
      [](const yaml::Value& value, Config& config) {
        read_groups(value, config.groups, config.origin.left_out_groups);

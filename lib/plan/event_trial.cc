@@ -6,16 +6,22 @@
 #include <cerrno>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cgroup/hierarchy.h"
 #include "events/event_table.h"
 #include "events/required_leader.h"
 #include "host/kernel_faults.h"
+#include "perf/group_trial.h"
 #include "perf/open_remedy.h"
 
 namespace pex::plan {
 namespace {
+
+/// Events that only general counters count. Some PMUs count the last one on a fixed counter too,
+/// which is then taken for a general one; a rough answer is better than none.
+constexpr std::string_view kGeneralEvents[] = {"branch-misses", "cache-misses", "instructions"};
 
 std::optional<perf::CounterSpec> find_leader(const events::RequiredLeader& needed,
                                              std::span<const events::EventSpec> group) {
@@ -111,6 +117,19 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
     }
     first = std::move(counter->fd);
     request.leader_fd = first.get();
+  }
+  return {};
+}
+
+/// The first that opens, even if it then gets no counter.
+std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
+                                               const events::EventResolver& resolver,
+                                               const events::Pmu& core, const perf::Place& place) {
+  for (const std::string_view name : kGeneralEvents) {
+    std::optional<perf::CounterSpec> event = events::counter_on(resolver, name, core.name);
+    if (!event) continue;
+    const perf::Trial trial = perf::try_group(kernel, {&*event, 1}, place, {.pinned = true});
+    if (trial.outcome != perf::Trial::Outcome::kRefused) return event;
   }
   return {};
 }

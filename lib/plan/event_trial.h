@@ -25,6 +25,12 @@ bool is_about_rights(int code);
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader = nullptr);
 
+/// An event of `core` that takes one of its general counters, as often as it is opened at `place`.
+/// Nothing if none can be opened.
+std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
+                                               const events::EventResolver& resolver,
+                                               const events::Pmu& core, const perf::Place& place);
+
 /// Whether the kernel may have refused the event with `code` because of exclude_guest = 0.
 bool may_be_about_guests(const events::PmuCatalogue& pmus, const perf::EventAttributes& event,
                          int code);

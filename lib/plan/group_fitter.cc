@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "base/aggregation.h"
+#include "base/text.h"
 #include "events/required_leader.h"
 #include "plan/event_trial.h"
 #include "plan/group_parts.h"
@@ -34,8 +37,8 @@ struct Part {
     return "group '" + group.group.name + "'" + (pmu.empty() ? "" : " on " + pmu);
   }
   /// Without what does not change how many counters fit.
-  GroupIdentity identity() const {
-    GroupIdentity identity{pmu, group.mode, counters};
+  GroupIdentity identity(std::size_t reserve) const {
+    GroupIdentity identity{pmu, group.mode, counters, reserve};
     for (perf::CounterSpec& each : identity.events) each.attributes.exclude_guest = false;
     return identity;
   }
@@ -98,6 +101,13 @@ Error has_no_place(const Part& part, int copy) {
           (is_second ? " fits on the PMU for scope cpu, but not for scope cgroup as well"
                      : " does not fit on the PMU"),
       with_doctor(is_second ? "pin fewer events, or count them in one scope" : "pin fewer events")};
+}
+
+Error leaves_too_few(const Part& part, std::size_t reserve) {
+  return Error{0,
+               part.name() + " does not fit on the PMU with the groups before it and " +
+                   number_of(reserve, "free counter") + " (pmu.reserve)",
+               with_doctor("count fewer events, or lower pmu.reserve")};
 }
 
 /// The warning about the pieces that a part was split into.
@@ -185,10 +195,10 @@ std::optional<Error> set_duty_cycle(const config::Group& configured, double shif
 }
 
 /// Tries on the kernel how groups fit. Pinned ones stay open until the end: they take counters from
-/// the others, and from each other.
+/// the others, and from each other. With a reserve, so do all others.
 class GroupFitter {
  public:
-  GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force);
+  GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force, std::size_t reserve);
 
   /// Groups and columns of either scope. Fails if the group must be dropped.
   Result<collect::ScopePlan> fit(const SelectedGroup& group);
@@ -203,6 +213,8 @@ class GroupFitter {
   const GroupFit* in_force(const Part& part) const;
   Result<Pieces> try_pieces(const Part& part, const GroupFit* in_force, bool& is_assumed);
   Result<Pieces> try_pinned(const Part& part, bool& is_assumed);
+  const events::Pmu* core_of(const Part& part) const;
+  void hold_reserve(const events::Pmu& core, const perf::Place& place);
   perf::Place place_of(const Part& part) const;
   bool passes(const Part& part, const perf::Trial& trial) const;
 
@@ -210,12 +222,15 @@ class GroupFitter {
   const std::vector<GroupFit>* in_force_;
   std::vector<std::string> core_pmus_;
   std::vector<perf::CounterGroup> pinned_;  ///< on the CPUs where they were tried
+  std::size_t reserve_;
+  std::map<int, std::vector<perf::CounterGroup>> reserved_;  ///< counters in use, by CPU
   std::vector<GroupFit> fits_;
   std::vector<Error> warnings_;
 };
 
-GroupFitter::GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force)
-    : machine_(machine), in_force_(in_force) {
+GroupFitter::GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force,
+                         std::size_t reserve)
+    : machine_(machine), in_force_(in_force), reserve_(reserve) {
   for (const events::Pmu* pmu : machine.pmus().core_pmus()) core_pmus_.push_back(pmu->name);
 }
 
@@ -275,7 +290,7 @@ Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group)
 
 /// The pieces in which the part fits on the PMU. Fails if the group must be dropped.
 Result<Pieces> GroupFitter::fit_part(const Part& part) {
-  GroupFit fit{part.group.group.name, part.identity(), {}};
+  GroupFit fit{part.group.group.name, part.identity(reserve_), {}};
   Result<Pieces> pieces = try_pieces(part, in_force(part), fit.is_assumed);
   if (pieces) {
     for (Error& warning : split_warnings(part, *pieces)) {
@@ -293,7 +308,7 @@ Result<Pieces> GroupFitter::fit_part(const Part& part) {
 /// successor's are opened, so what fitted then fits again, whatever a trial in parallel shows.
 const GroupFit* GroupFitter::in_force(const Part& part) const {
   if (in_force_ == nullptr) return nullptr;
-  const GroupIdentity identity = part.identity();
+  const GroupIdentity identity = part.identity(reserve_);
   const auto found = std::find_if(in_force_->begin(), in_force_->end(), [&](const GroupFit& fit) {
     return fit.name == part.group.group.name && fit.identity == identity;
   });
@@ -305,7 +320,10 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   if (in_force != nullptr && in_force->is_assumed) in_force = nullptr;
   const bool fitted = in_force != nullptr && !in_force->pieces.empty();
   const perf::GroupMode mode = part.group.mode;
-  if (mode.pinned) return fitted ? in_force->pieces : try_pinned(part, is_assumed);
+  if (mode.pinned && fitted) return in_force->pieces;
+  if (mode.pinned || (reserve_ > 0 && core_of(part) != nullptr)) {
+    return try_pinned(part, is_assumed);
+  }
 
   const Pieces whole = {{part.counters.size(), true}};
   is_assumed = machine_.is_waiting(part.pmu);
@@ -334,20 +352,51 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
 }
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
-/// scope cgroup it takes its counters a second time.
+/// scope cgroup it takes its counters a second time. With a reserve, this holds for each group.
 Result<Pieces> GroupFitter::try_pinned(const Part& part, bool& is_assumed) {
   is_assumed = machine_.is_waiting(part.pmu);
   if (is_assumed) return Pieces{{part.counters.size(), true}};
+  const perf::Place place = place_of(part);
+  const events::Pmu* const core = reserve_ > 0 ? core_of(part) : nullptr;
+  if (core != nullptr) hold_reserve(*core, place);
+  const perf::GroupMode mode{.pinned = true, .exclusive = part.group.mode.exclusive};
   const config::Group& group = part.group.group;
   const int copies = group.cpu_scope && group.cgroup_scope ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
-    perf::Trial trial =
-        perf::try_group(machine_.kernel, part.counters, place_of(part), part.group.mode);
-    if (!passes(part, trial)) return has_no_place(part, copy);
+    perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
+    // A trial displaces the counters in force that are not pinned.
+    const bool has_room = core == nullptr || trial.outcome != perf::Trial::Outcome::kNeverScheduled;
+    if (!has_room || !passes(part, trial)) {
+      return core == nullptr ? has_no_place(part, copy) : leaves_too_few(part, reserve_);
+    }
     is_assumed = is_assumed || trial.outcome != perf::Trial::Outcome::kCounts;
     if (trial.group) pinned_.push_back(std::move(*trial.group));
   }
   return Pieces{{part.counters.size(), true}};
+}
+
+/// The core PMU whose counters the part takes; null: it takes none.
+const events::Pmu* GroupFitter::core_of(const Part& part) const {
+  for (const perf::CounterSpec& event : part.counters) {
+    const std::uint32_t type = event.attributes.type;
+    if (machine_.pmus().always_counts(type)) continue;
+    const events::Pmu* const pmu =
+        part.pmu.empty() ? machine_.pmus().counting(type) : machine_.pmus().find(part.pmu);
+    if (pmu != nullptr && std::ranges::find(core_pmus_, pmu->name) != core_pmus_.end()) return pmu;
+  }
+  return nullptr;
+}
+
+/// As another program would, which holds as many counters as are to stay free.
+void GroupFitter::hold_reserve(const events::Pmu& core, const perf::Place& place) {
+  const auto [at, is_first] = reserved_.try_emplace(place.cpu);
+  if (!is_first) return;
+  const auto event = general_event(machine_.kernel, machine_.resolver, core, place);
+  while (event && at->second.size() < reserve_) {
+    perf::Trial trial = perf::try_group(machine_.kernel, {&*event, 1}, place, {.pinned = true});
+    if (trial.outcome != perf::Trial::Outcome::kCounts) return;
+    at->second.push_back(std::move(*trial.group));
+  }
 }
 
 perf::Place GroupFitter::place_of(const Part& part) const {
@@ -377,8 +426,8 @@ bool GroupFitter::passes(const Part& part, const perf::Trial& trial) const {
 }  // namespace
 
 FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& machine,
-                        const std::vector<GroupFit>* in_force) {
-  GroupFitter fitter{machine, in_force};
+                        const std::vector<GroupFit>* in_force, std::size_t reserve) {
+  GroupFitter fitter{machine, in_force, reserve};
   FittedGroups fitted;
   std::vector<std::optional<PlannedGroup>> plans(groups.size());
   for (const bool pinned : {true, false}) {

@@ -21,6 +21,7 @@ struct GroupIdentity {
   std::string pmu;  ///< only on the CPUs of this PMU; empty: on all
   perf::GroupMode mode;
   std::vector<perf::CounterSpec> events;  ///< in the order in which they are opened
+  std::size_t reserve = 0;                ///< config::Pmu
 
   bool operator==(const GroupIdentity&) const = default;
 };
@@ -52,9 +53,10 @@ struct FittedGroups {
 
 /// The second step of planning, from events to kernel groups: one for each PMU, in as few pieces as
 /// fit on it. `in_force` are the fits of the plan whose counters are open meanwhile, as for
-/// make_plan(); null: none are.
+/// make_plan(); null: none are. With a `reserve` (config::Pmu), groups fit at the same time, and
+/// are not split.
 FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& machine,
-                        const std::vector<GroupFit>* in_force = nullptr);
+                        const std::vector<GroupFit>* in_force = nullptr, std::size_t reserve = 0);
 
 /// The events of a dropped group are unavailable, with the reason of the drop.
 std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,

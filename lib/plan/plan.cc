@@ -238,10 +238,12 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     leave_out_lies(plan.checked, selected);
   }
   FittedGroups fitted =
-      fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);
+      fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits,
+                 config.pmu.reserve);
   Reference reference =
       select_reference(fitted.plans, machine, in_force == nullptr ? nullptr : &in_force->reference);
-  if (has_lies(plan.checked)) reference = {};  // of the same PMU
+  const bool is_left_free = config.pmu.reserve > 0 && reference.cost == Reference::Cost::kCounter;
+  if (is_left_free || has_lies(plan.checked)) reference = {};  // lies: of the same PMU
   const auto warn = [&](std::vector<Error> of) {
     std::ranges::move(of, std::back_inserter(fitted.warnings));
   };

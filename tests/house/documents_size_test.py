@@ -25,7 +25,7 @@ LIMITS = {  # KB
     "docs/accuracy.md": 6,
     "docs/cgroups.md": 15.5,
     "docs/comparison.md": 3,
-    "docs/configuration.md": 23.5,
+    "docs/configuration.md": 24,
     "docs/containers.md": 15,
     "docs/cost.md": 7,
     "docs/events.md": 13,

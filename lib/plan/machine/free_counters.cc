@@ -5,33 +5,17 @@
 #include "host/topology.h"
 #include "perf/group_trial.h"
 #include "plan/cpu_selector.h"
+#include "plan/event_trial.h"
 #include "plan/probe_cpus.h"
 
 namespace pex::plan {
 namespace {
-
-/// Events that only general counters count. Some PMUs count the last one on a fixed counter too,
-/// which is then taken for a general one; a rough answer is better than none.
-constexpr std::string_view kGeneralEvents[] = {"branch-misses", "cache-misses", "instructions"};
 
 /// Events that PMUs have fixed counters for.
 constexpr std::string_view kFixedEvents[] = {"cycles", "instructions", "ref-cycles"};
 
 /// Pinned: takes the counters that unpinned events only borrow, and is refused those that are held.
 constexpr perf::GroupMode kPinned{.pinned = true, .exclusive = false};
-
-/// The first of kGeneralEvents that opens, even if it then gets no counter.
-std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
-                                               const events::EventResolver& resolver,
-                                               const events::Pmu& core, const perf::Place& place) {
-  for (const std::string_view name : kGeneralEvents) {
-    std::optional<perf::CounterSpec> event = counter_on(resolver, name, core.name);
-    if (!event) continue;
-    const perf::Trial trial = try_group(kernel, {&*event, 1}, place, kPinned);
-    if (trial.outcome != perf::Trial::Outcome::kRefused) return event;
-  }
-  return {};
-}
 
 /// A group that grows as long as it fits on the PMU.
 class GrowingGroup {

@@ -26,7 +26,7 @@ using ::testing::ExitedWithCode;
 
 /// All that a configuration needs; it is one line, so what follows it starts on line 2.
 const std::string kTopLevelKeys =
-    "requires, revision, enabled, collection, cpus, groups, cgroups, kubernetes, evidence, "
+    "requires, revision, enabled, collection, cpus, pmu, groups, cgroups, kubernetes, evidence, "
     "truth_check, guests, "
     "openmetrics, limits";
 const std::string kOneGroup = "groups: [{name: a, events: [x], scope: cpu}]\n";

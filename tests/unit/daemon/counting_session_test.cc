@@ -152,6 +152,7 @@ std::vector<ReloadedKey> reloaded_keys() {
       {"collection.interval", kGroups + "collection: {interval: 250ms}\n", Effect::kNone},
       {"collection.max_age", kGroups + "collection: {max_age: 2s}\n", Effect::kNone},
       {"cpus.exclude", kGroups + "cpus: {exclude: [\"7\"]}\n", Effect::kNewCollector},
+      {"pmu.reserve", kGroups + "pmu: {reserve: 9}\n", Effect::kNone},
       {"groups[].name", one_more("name: else, events: [page-faults], scope: cpu"), Effect::kChanges,
        more},
       {"groups[].events", one_more("name: more, events: [minor-faults], scope: cpu"),
