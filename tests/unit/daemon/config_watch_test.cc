@@ -12,9 +12,9 @@
 #include <string>
 #include <thread>
 
+#include "support/few_descriptors.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
-#include "unit/http/few_descriptors.h"
 
 namespace pex::daemon {
 namespace {
@@ -140,7 +140,7 @@ class ComingFileTest : public ConfigWatchTest {
                         loop_.stop();
                       },
                       1ms};
-    std::optional<http::FewDescriptors> none;
+    std::optional<test::FewDescriptors> none;
     if (!has_inotify) none.emplace(0);
     watch.start();
     change();

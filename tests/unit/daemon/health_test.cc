@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "http/listener.h"
-#include "unit/http/few_descriptors.h"
+#include "support/few_descriptors.h"
 
 namespace pex::daemon {
 namespace {
@@ -84,7 +84,7 @@ std::string complaint_about(const std::string& address, rlim_t spare = 100) {
   const std::string option = "--web.listen-address=" + address;
   const Options asked = asked_with({option.c_str()});
   {
-    const http::FewDescriptors few{spare};
+    const test::FewDescriptors few{spare};
     EXPECT_EQ(check_health(asked), kFailed);
   }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "http/server.h"
+#include "support/few_descriptors.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
-#include "unit/http/few_descriptors.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"
 #include "unit/http/tls_client.h"
@@ -330,7 +330,7 @@ TEST_F(AdmissionTest, AnswersHealthAndRefusesTheRestWhileDescriptorsAreOut) {
   RawClient probe = RawClient::unconnected();
   RawClient scraper = RawClient::unconnected();
   {
-    const FewDescriptors few{0};
+    const test::FewDescriptors few{0};
 
     probe.connect_to(port());
     EXPECT_EQ(probe.get("/open").status, 200u);
@@ -349,7 +349,7 @@ TEST_F(AdmissionTest, ClosesWhoStandsStillForANewClientWhileDescriptorsAreOut) {
   ASSERT_EQ(idle.get("/hello").status, 200u);
   RawClient scraper = RawClient::unconnected();
 
-  const FewDescriptors few{0};
+  const test::FewDescriptors few{0};
   scraper.connect_to(port());
 
   EXPECT_EQ(scraper.get("/hello").status, 200u);
@@ -362,7 +362,7 @@ TEST_F(AdmissionTest, ClosesNoClientWhileDescriptorsAreOutAndNoClientComes) {
   RawClient idle = client();
   ASSERT_EQ(idle.get("/hello").status, 200u);
 
-  const FewDescriptors few{0};
+  const test::FewDescriptors few{0};
   for (int i = 0; i < 20; ++i) EXPECT_EQ(idle.get("/hello").status, 200u);
 
   EXPECT_EQ(errors().accept_error, 0u);

@@ -5,7 +5,7 @@
 
 #include "base/unique_fd.h"
 
-namespace pex::http {
+namespace pex::test {
 
 /// While it lives the process can have `spare` more descriptors and no others.
 class FewDescriptors {
@@ -25,4 +25,4 @@ class FewDescriptors {
   rlimit usual_{};
 };
 
-}  // namespace pex::http
+}  // namespace pex::test
