@@ -32,31 +32,13 @@ TEST(ParseDurationTest, ReadsWhatGoReads) {
 }
 
 TEST(ParseDurationTest, ReadsNothingElse) {
-  for (const char* text : {"",
-                           "1",
-                           "s",
-                           ".s",
-                           ".",
-                           "1.5",
-                           "1s2",
-                           "1 s",
-                           " 1s",
-                           "1s ",
-                           "1d",
-                           "1S",
-                           "1ss",
-                           "-1s",
-                           "+1s",
-                           "1..5s",
-                           "1e3s",
-                           "9223372036855ms",
-                           "9223372036.854775808s",
-                           "9223372037s",
-                           "2562048h",
-                           "18446744073709551616s",
-                           "9223372036s9223372036s"}) {
-    EXPECT_EQ(parse_duration(text), std::nullopt) << "'" << text << "'";
-  }
+  const char* const other_forms[] = {"",    "1",  "s",  ".s",  ".",   "1.5", "1s2",   "1 s", " 1s",
+                                     "1s ", "1d", "1S", "1ss", "-1s", "+1s", "1..5s", "1e3s"};
+  const char* const too_long[] = {"9223372036855ms",       "9223372036.854775808s",
+                                  "9223372037s",           "2562048h",
+                                  "18446744073709551616s", "9223372036s9223372036s"};
+  for (const char* text : other_forms) EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  for (const char* text : too_long) EXPECT_EQ(parse_duration(text), std::nullopt) << text;
 }
 
 RC_GTEST_PROP(ParseDurationTest, AddsUpWhatIsWrittenInParts, ()) {
@@ -67,12 +49,6 @@ RC_GTEST_PROP(ParseDurationTest, AddsUpWhatIsWrittenInParts, ()) {
       parse_duration(std::to_string(seconds) + "s" + std::to_string(millis) + "ms");
 
   RC_ASSERT(duration == 1s * seconds + 1ms * millis);
-}
-
-RC_GTEST_PROP(ParseDurationTest, TakesAnyBytesWithoutHarm, (const std::string& text)) {
-  const auto duration = parse_duration(text);
-
-  RC_ASSERT(!duration || duration->count() >= 0);
 }
 
 TEST(FormatDurationTest, UsesTheLargestUnitThatKeepsItWhole) {

@@ -18,17 +18,6 @@ TEST(RemedyTest, IsWordedByTheProgram) {
   EXPECT_EQ(remedy.text(), "raise RLIMIT_NOFILE, or ulimit -n");
 }
 
-TEST(RemedyTest, IsEmptyWithoutText) {
-  EXPECT_TRUE(Remedy().empty());
-  EXPECT_TRUE(Remedy("").empty());
-  EXPECT_FALSE(Remedy(ProgramTerm::kProgram).empty());
-}
-
-TEST(RemedyTest, IsEqualHoweverItWasPutTogether) {
-  EXPECT_EQ(Remedy("a") + "b" + ProgramTerm::kSysfs, "ab" + ProgramTerm::kSysfs);
-  EXPECT_NE("a" + ProgramTerm::kSysfs, "a" + ProgramTerm::kProcfs);
-}
-
 TEST(RemedyTest, CanBeAddedToItself) {
   Remedy remedy = "a" + ProgramTerm::kSysfs;
 

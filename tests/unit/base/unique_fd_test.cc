@@ -20,17 +20,6 @@ TEST(UniqueFdTest, ClosesWhatItHoldsAtItsEnd) {
   EXPECT_FALSE(is_open(fd));
 }
 
-TEST(UniqueFdTest, HoldsNothingUntilGivenSomething) {
-  const UniqueFd none;
-  const UniqueFd failed{-1};
-  const UniqueFd some{open_something()};
-
-  EXPECT_FALSE(none);
-  EXPECT_FALSE(failed);
-  EXPECT_TRUE(some);
-  EXPECT_EQ(none.get(), -1);
-}
-
 TEST(UniqueFdTest, IsNoLongerTheOwnerAfterAMove) {
   const int fd = open_something();
   UniqueFd second;

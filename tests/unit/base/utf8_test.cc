@@ -78,17 +78,5 @@ RC_GTEST_PROP(PrintableTest, HasNoControlCharacterWhateverTheBytes, (const std::
   RC_ASSERT(printable(shown) == shown);
 }
 
-RC_GTEST_PROP(Utf8Test, IsMadeOfAnyBytesAndDistinguishesThem, (const std::string& one)) {
-  const std::string other = *rc::gen::arbitrary<std::string>();
-
-  RC_ASSERT((as_utf8(one) == as_utf8(other)) == (one == other));
-  const std::string made = as_utf8(one);
-  for (std::string_view text = made; !text.empty();) {
-    const Character character = first_character(text);
-    RC_ASSERT(character.bytes > 0U);
-    text.remove_prefix(character.bytes);
-  }
-}
-
 }  // namespace
 }  // namespace pex

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "support/few_descriptors.h"
 #include "support/time_budget.h"
 
 namespace pex {
@@ -32,22 +32,6 @@ class Readable {
 
  private:
   UniqueFd fd_{::eventfd(0, EFD_CLOEXEC)};
-};
-
-/// While it lives, this process can open nothing.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const rlimit none{0, before_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
 };
 
 TEST(WakeUpTest, WaitsNoLongerThanItMay) {
@@ -129,7 +113,7 @@ TEST(WakeUpTest, WithoutADescriptorOfItsOwnPostsArriveAndTheOtherIsLookedAtEvery
   const Readable never;
   WakeUp wake;
   {
-    const NoDescriptors none;
+    const test::FewDescriptors none{0};
 
     EXPECT_EQ(wake.wait(never.fd()), WakeUp::Cause::kReadable) << "it may be, so the caller looks";
     wake.post();
