@@ -62,6 +62,14 @@ TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSet) {
   }
 }
 
+/// The cores after that, by their CPUs.
+std::vector<int> separated(std::map<int, CpuPlace>& places) {
+  separate_cores(places);
+  std::vector<int> cores;
+  for (const auto& [cpu, place] : places) cores.push_back(place.core);
+  return cores;
+}
+
 TEST(SeparateCoresTest, NumbersCoresByTheirFirstCpuWhereEachClusterStartsAgain) {
   std::map<int, CpuPlace> places;
   for (const auto& [cpu, cluster, core] :
@@ -69,11 +77,7 @@ TEST(SeparateCoresTest, NumbersCoresByTheirFirstCpuWhereEachClusterStartsAgain) 
     places[cpu] = {.cpu = cpu, .core = core, .cluster = cluster};
   }
 
-  separate_cores(places);
-
-  std::vector<int> cores;
-  for (const auto& [cpu, place] : places) cores.push_back(place.core);
-  EXPECT_EQ(cores, (std::vector{0, 1, 4, 4, 6}));
+  EXPECT_EQ(separated(places), (std::vector{0, 1, 4, 4, 6}));
 }
 
 TEST(SeparateCoresTest, CpusOfOneNumberAreOneCoreOnlyIfTheyAreThreadsOfIt) {
@@ -83,11 +87,7 @@ TEST(SeparateCoresTest, CpusOfOneNumberAreOneCoreOnlyIfTheyAreThreadsOfIt) {
   places[2] = {.cpu = 2, .core = 5, .threads = {0, 2}};
   places[3] = {.cpu = 3, .core = 5, .threads = {1, 3}};
 
-  separate_cores(places);
-
-  std::vector<int> cores;
-  for (const auto& [cpu, place] : places) cores.push_back(place.core);
-  EXPECT_EQ(cores, (std::vector{0, 1, 0, 1}));
+  EXPECT_EQ(separated(places), (std::vector{0, 1, 0, 1}));
 }
 
 TEST(SeparateCoresTest, ThreadsOfOneCoreHaveOneNumberWhateverTheirNumbersAre) {
@@ -96,11 +96,7 @@ TEST(SeparateCoresTest, ThreadsOfOneCoreHaveOneNumberWhateverTheirNumbersAre) {
     places[cpu] = {.cpu = cpu, .core = cpu, .threads = {cpu / 2 * 2, cpu / 2 * 2 + 1}};
   }
 
-  separate_cores(places);
-
-  std::vector<int> cores;
-  for (const auto& [cpu, place] : places) cores.push_back(place.core);
-  EXPECT_EQ(cores, (std::vector{0, 0, 2, 2}));
+  EXPECT_EQ(separated(places), (std::vector{0, 0, 2, 2}));
 }
 
 /// "3/1/-1/0//2-3", as in topologies.txt, which has an empty part for a file that is not there.
@@ -205,6 +201,7 @@ TEST(CpuPlaceTest, IsKnownOfEveryCpuOfThisMachine) {
   const Result<std::vector<int>> cpus = online_cpus({});
   ASSERT_TRUE(cpus) << describe(cpus.error());
 
+  EXPECT_GE(cpus->size(), 1U);
   for (const int cpu : *cpus) EXPECT_EQ(read_cpu_place({}, cpu).cpu, cpu);
 }
 

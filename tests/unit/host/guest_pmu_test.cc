@@ -1,8 +1,8 @@
 #include "host/guest_pmu.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
+#include "support/few_descriptors.h"
 #include "support/temp_tree.h"
 
 namespace pex::host {
@@ -29,13 +29,8 @@ TEST(GuestPmuTest, IsNotGivenWhereTheParameterCannotBeRead) {
 
 TEST(GuestPmuTest, IsUnknownWhereNoDescriptorIsFree) {
   test::TempTree tree{{"sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n"}};
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const std::optional<bool> is_given = gives_pmu_to_guests({.sysfs = tree.path("sys")});
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(is_given, std::nullopt);
+  const test::FewDescriptors none{0};
+  EXPECT_EQ(gives_pmu_to_guests({.sysfs = tree.path("sys")}), std::nullopt);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/temp_tree.h"
 
@@ -43,13 +44,6 @@ class MachineInfoTest : public testing::Test {
  protected:
   MachineInfo info() const {
     return machine_info({.sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = {}});
-  }
-  std::string hypervisor_with(const char* cpus, const char* field, const char* text) {
-    tree_.write("proc/cpuinfo", cpus);
-    tree_.write(std::string("sys/class/dmi/id/") + field, text);
-    const std::string hypervisor = info().hypervisor;
-    tree_.remove("sys/class");
-    return hypervisor;
   }
 
   test::TempTree tree_;
@@ -184,41 +178,48 @@ TEST_F(MachineInfoTest, ReadsTheFirstCpuOfAFileOfAnyLength) {
   EXPECT_EQ(info().vendor, "GenuineIntel");
 }
 
-TEST_F(MachineInfoTest, NamesTheHypervisorByTheFirmware) {
-  EXPECT_EQ(hypervisor_with(kIntelGuest, "product_name", "Virtual Machine\n"), "microsoft");
-  EXPECT_EQ(hypervisor_with(kIntelGuest, "product_name", "KVM\n"), "kvm");
-  EXPECT_EQ(hypervisor_with(kIntelGuest, "sys_vendor", "QEMU\n"), "qemu");
-  EXPECT_EQ(hypervisor_with(kIntelGuest, "sys_vendor", "VMware, Inc.\n"), "vmware");
-  EXPECT_EQ(hypervisor_with(kNeoverse, "sys_vendor", "Amazon EC2\n"), "amazon");
-}
+TEST_F(MachineInfoTest, NamesTheHypervisorByWhatTheMachineReportsOfIt) {
+  constexpr const char* kCpus = "proc/cpuinfo";
+  constexpr const char* kVendor = "sys/class/dmi/id/sys_vendor";
+  constexpr const char* kProduct = "sys/class/dmi/id/product_name";
+  constexpr const char* kPartition = "proc/device-tree/ibm,partition-name";
+  constexpr const char* kCompatible = "proc/device-tree/hypervisor/compatible";
+  const std::string s390 = "Manufacturer: IBM\n\nLPAR Number: 12\n";
+  struct Row {
+    const char* machine;
+    std::vector<std::pair<const char*, std::string>> files;
+    const char* hypervisor;
+  };
+  const Row rows[] = {
+      {"Hyper-V", {{kCpus, kIntelGuest}, {kProduct, "Virtual Machine\n"}}, "microsoft"},
+      {"KVM", {{kCpus, kIntelGuest}, {kProduct, "KVM\n"}}, "kvm"},
+      {"QEMU", {{kCpus, kIntelGuest}, {kVendor, "QEMU\n"}}, "qemu"},
+      {"VMware", {{kCpus, kIntelGuest}, {kVendor, "VMware, Inc.\n"}}, "vmware"},
+      {"Amazon", {{kCpus, kNeoverse}, {kVendor, "Amazon EC2\n"}}, "amazon"},
+      {"Xen", {{kCpus, kIntelGuest}, {"sys/hypervisor/type", "xen\n"}}, "xen"},
+      {"one that nothing names", {{kCpus, kIntelGuest}, {kVendor, "Acme\n"}}, "unknown"},
+      {"hardware of a cloud", {{kCpus, kIntel}, {kVendor, "Amazon EC2\n"}}, ""},
+      {"Arm hardware of a cloud",
+       {{kCpus, kNeoverse}, {kVendor, "Amazon EC2\n"}, {kProduct, "m7g.metal\n"}},
+       ""},
+      {"S390", {{"proc/sysinfo", s390}}, ""},
+      {"S390 and KVM",
+       {{"proc/sysinfo", s390 + "\nVM00 Name: WEB\nVM00 Control Program: KVM/Linux\n"}},
+       "kvm"},
+      {"z/VM", {{"proc/sysinfo", s390 + "\nVM00 Control Program: z/VM    7.3.0\n"}}, "zvm"},
+      {"Power", {{kPartition, {"lpar7\0", 6}}}, "powervm"},
+      {"Power and KVM", {{kPartition, "l\n"}, {kCompatible, {"linux,kvm\0", 10}}}, "kvm"},
+  };
+  for (const Row& row : rows) {
+    test::TempTree tree;
+    for (const auto& [file, text] : row.files) tree.write(file, text);
 
-TEST_F(MachineInfoTest, NamesTheHypervisorOfXenByItsFile) {
-  tree_.write("proc/cpuinfo", kIntelGuest);
-  tree_.write("sys/hypervisor/type", "xen\n");
+    const MachineInfo info =
+        machine_info({.sysfs = tree.path("sys"), .procfs = tree.path("proc"), .cgroupfs = {}});
 
-  EXPECT_EQ(info().hypervisor, "xen");
-}
-
-TEST_F(MachineInfoTest, NamesTheHypervisorOfS390ByItsControlProgram) {
-  const std::string partition = "Manufacturer: IBM\n\nLPAR Number: 12\n";
-  tree_.write("proc/sysinfo", partition);
-  EXPECT_EQ(info().hypervisor, "");
-  tree_.write("proc/sysinfo", partition + "\nVM00 Name: WEB\nVM00 Control Program: KVM/Linux\n");
-  EXPECT_EQ(info().hypervisor, "kvm");
-  tree_.write("proc/sysinfo", partition + "\nVM00 Control Program: z/VM    7.3.0\n");
-  EXPECT_EQ(info().hypervisor, "zvm");
-}
-
-TEST_F(MachineInfoTest, NamesTheHypervisorOfPowerByTheTreeOfItsFirmware) {
-  tree_.write("proc/device-tree/ibm,partition-name", std::string("lpar7\0", 6));
-  EXPECT_EQ(info().hypervisor, "powervm");
-  tree_.write("proc/device-tree/hypervisor/compatible", std::string("linux,kvm\0", 10));
-  EXPECT_EQ(info().hypervisor, "kvm");
-}
-
-TEST_F(MachineInfoTest, KnowsAHypervisorThatNothingNames) {
-  EXPECT_EQ(hypervisor_with(kIntelGuest, "sys_vendor", "Acme\n"), "unknown");
-  EXPECT_TRUE(info().is_virtual());
+    EXPECT_EQ(info.hypervisor, row.hypervisor) << row.machine;
+    EXPECT_EQ(info.is_virtual(), !info.hypervisor.empty()) << row.machine;
+  }
 }
 
 TEST_F(MachineInfoTest, ReadsWhoMadeTheFirmware) {
@@ -232,12 +233,6 @@ TEST_F(MachineInfoTest, ReadsWhoMadeTheFirmware) {
   EXPECT_EQ(acpi_maker(roots), "FIRECK");
   tree_.write("sys/firmware/acpi/tables/FACP", "FACP");
   EXPECT_EQ(acpi_maker(roots), "");
-}
-
-TEST_F(MachineInfoTest, HasNoHypervisorOnHardwareOfACloud) {
-  EXPECT_EQ(hypervisor_with(kIntel, "sys_vendor", "Amazon EC2\n"), "");
-  tree_.write("sys/class/dmi/id/product_name", "m7g.metal\n");
-  EXPECT_EQ(hypervisor_with(kNeoverse, "sys_vendor", "Amazon EC2\n"), "");
 }
 
 }  // namespace

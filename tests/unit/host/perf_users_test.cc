@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
+#include "support/ordinary_user.h"
 #include "support/temp_tree.h"
 
 namespace pex::host {
@@ -61,18 +61,6 @@ TEST_F(PerfUsersTest, AProcessThatEndsMeanwhileIsNone) {
   EXPECT_EQ(found.unreadable, 0U);
 }
 
-/// Of another user than root, who may do all.
-PerfUsers find_as_nobody(const std::function<PerfUsers()>& find) {
-  const uid_t user = ::geteuid();
-  constexpr uid_t kNobody = 65534;
-  if (user == 0) {
-    EXPECT_EQ(::seteuid(kNobody), 0);
-  }
-  PerfUsers found = find();
-  EXPECT_EQ(::seteuid(user), 0);
-  return found;
-}
-
 TEST_F(PerfUsersTest, ProcessesThatMayNotBeListedAreCounted) {
   constexpr mode_t kNothing = 0;
   constexpr mode_t kListAlone = 0444;  // its links may not be read
@@ -82,7 +70,10 @@ TEST_F(PerfUsersTest, ProcessesThatMayNotBeListedAreCounted) {
     ::chmod(tree_.root().c_str(), 0755);
     ::chmod(tree_.path("9/fd").c_str(), mode);
 
-    const PerfUsers found = find_as_nobody([this] { return find(); });
+    const PerfUsers found = [this] {
+      const test::OrdinaryUser user;
+      return find();
+    }();
 
     ::chmod(tree_.path("9/fd").c_str(), 0700);
     EXPECT_EQ(found.unreadable, 1U);

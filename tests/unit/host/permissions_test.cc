@@ -1,7 +1,6 @@
 #include "host/permissions.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -60,17 +59,6 @@ TEST(PermissionsTest, OfThisProcessAreKnown) {
   EXPECT_EQ(own.user, ::geteuid());
   EXPECT_TRUE(own.effective && own.bounding);
   EXPECT_EQ(own.no_new_privileges, ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
-}
-
-RC_GTEST_PROP(PermissionsTest, AnyTextIsRead, (const std::string& text)) {
-  const Permissions read = parse_permissions("CapEff:\t" + text);
-
-  RC_ASSERT(!read.may(Capability::kPerfmon) || read.effective.has_value());
-}
-
-TEST(CapabilityTest, HasTheNameOfTheManual) {
-  EXPECT_EQ(name_of(Capability::kPerfmon), "CAP_PERFMON");
-  EXPECT_EQ(name_of(Capability::kDacReadSearch), "CAP_DAC_READ_SEARCH");
 }
 
 TEST(FileLimitTest, IsThatOfThisProcess) {

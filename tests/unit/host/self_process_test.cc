@@ -127,23 +127,24 @@ TEST(RaiseOpenFileLimitTest, RaisesTheSoftLimitToTheHardOne) {
   EXPECT_EQ(own->max_fds, original.rlim_max);
 }
 
-TEST(PerfCgroupTest, IsThatOfTheControllerOfVersion1) {
-  EXPECT_EQ(perf_cgroup_of("5:cpu,cpuacct:/a\n4:net_cls,perf_event:/b\n1:name=systemd:/c\n0::/d\n"),
-            "/b");
-}
-
-TEST(PerfCgroupTest, IsThatOfVersion2WithoutSuchAController) {
-  EXPECT_EQ(perf_cgroup_of("5:cpu,cpuacct:/a\n1:name=perf_event:/c\n0::/d\n"), "/d");
-}
-
-TEST(PerfCgroupTest, MayHaveColonsInItsName) {
-  EXPECT_EQ(perf_cgroup_of("0::/a:b/c:d\n"), "/a:b/c:d");
-}
-
-TEST(PerfCgroupTest, IsNotKnownWhereNoLineHasIt) {
-  for (const char* text : {"", "\n", "0", "0:", "0::", "0::\n", "3:cpu:/a\n"}) {
-    EXPECT_EQ(perf_cgroup_of(text), std::nullopt) << text;
-  }
+TEST(PerfCgroupTest, IsThatOfTheControllerOfVersion1AndElseOfVersion2) {
+  struct Row {
+    const char* text;
+    std::optional<std::string> path;
+  };
+  const Row rows[] = {
+      {"5:cpu,cpuacct:/a\n4:net_cls,perf_event:/b\n1:name=systemd:/c\n0::/d\n", "/b"},
+      {"5:cpu,cpuacct:/a\n1:name=perf_event:/c\n0::/d\n", "/d"},
+      {"0::/a:b/c:d\n", "/a:b/c:d"},
+      {"", {}},
+      {"\n", {}},
+      {"0", {}},
+      {"0:", {}},
+      {"0::", {}},
+      {"0::\n", {}},
+      {"3:cpu:/a\n", {}},
+  };
+  for (const Row& row : rows) EXPECT_EQ(perf_cgroup_of(row.text), row.path) << row.text;
 }
 
 TEST(PerfCgroupTest, OfThisProcessIsAPath) {

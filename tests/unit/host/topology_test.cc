@@ -39,13 +39,6 @@ TEST(OnlineCpusTest, AreTheSameObjectUntilTheyChange) {
   EXPECT_THAT(**third, ElementsAre(0, 1, 2));
 }
 
-TEST(OnlineCpusTest, AreAtLeastOneOnThisMachine) {
-  const Result<std::vector<int>> cpus = online_cpus({});
-
-  ASSERT_TRUE(cpus) << describe(cpus.error());
-  EXPECT_GE(cpus->size(), 1u);
-}
-
 TEST(OnlineCpusTest, NameTheOptionToSetWhenTheFileIsNotThere) {
   const test::TempTree tree;
 

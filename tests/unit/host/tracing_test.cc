@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
+#include "support/ordinary_user.h"
 #include "support/temp_tree.h"
 
 namespace pex::host {
@@ -26,36 +26,29 @@ std::string mount_of(const std::string& fs_type, const std::string& point) {
   return "36 35 0:12 / " + point + " rw - " + fs_type + " " + fs_type + " rw\n";
 }
 
-/// Does not let root read what it may not read as a user, for as long as it lives.
-class WithoutRoot {
- public:
-  WithoutRoot() : usual_(::geteuid()), done_(usual_ != 0 || ::seteuid(65534) == 0) {}
-  ~WithoutRoot() {
-    if (::seteuid(usual_) != 0) ADD_FAILURE() << "cannot become root again";
-  }
-  bool done() const { return done_; }
-
- private:
-  uid_t usual_;
-  bool done_;
-};
-
-TEST(FindTracingTest, PrefersItsOwnPlaceToThatOfOld) {
-  const test::TempTree tree{{"sys/kernel/tracing/events/"}, {"sys/kernel/debug/tracing/events/"}};
-
-  const Result<std::string> tracing = find_tracing(below(tree));
-
-  ASSERT_TRUE(tracing) << describe(tracing.error());
-  EXPECT_EQ(*tracing, tree.path("sys/kernel/tracing"));
+/// What `call` gives an ordinary user who may not read that file or directory.
+template <typename Call>
+auto without_access_to(const test::TempTree& tree, const char* path, const Call& call) {
+  EXPECT_EQ(::chmod(tree.root().c_str(), 0755), 0);
+  EXPECT_EQ(::chmod(tree.path(path).c_str(), 0), 0);
+  auto result = [&] {
+    const test::OrdinaryUser user;
+    return call(below(tree));
+  }();
+  EXPECT_EQ(::chmod(tree.path(path).c_str(), 0700), 0);
+  return result;
 }
 
-TEST(FindTracingTest, TakesAnEmptyFolderForAPlaceToMountAt) {
-  const test::TempTree tree{{"sys/kernel/tracing/"}, {"sys/kernel/debug/tracing/events/"}};
+TEST(FindTracingTest, PrefersItsOwnPlaceToThatOfOldIfItIsNotOnlyAFolderToMountAt) {
+  for (const bool is_mounted : {true, false}) {
+    const test::TempTree tree{{is_mounted ? "sys/kernel/tracing/events/" : "sys/kernel/tracing/"},
+                              {"sys/kernel/debug/tracing/events/"}};
 
-  const Result<std::string> tracing = find_tracing(below(tree));
+    const Result<std::string> tracing = find_tracing(below(tree));
 
-  ASSERT_TRUE(tracing) << describe(tracing.error());
-  EXPECT_EQ(*tracing, tree.path("sys/kernel/debug/tracing"));
+    ASSERT_TRUE(tracing) << describe(tracing.error());
+    EXPECT_EQ(*tracing, tree.path(is_mounted ? "sys/kernel/tracing" : "sys/kernel/debug/tracing"));
+  }
 }
 
 TEST(FindTracingTest, ReadsFromTheMountTableAtLast) {
@@ -82,16 +75,8 @@ TEST(FindTracingTest, ReportsHowToMountItWhenItIsNowhere) {
 
 TEST(FindTracingTest, NamesTheCapabilityWhenOnlyRootMayRead) {
   const test::TempTree tree{{kSwitch, "316\n"}};
-  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
-  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0), 0);
 
-  Result<std::string> tracing{std::string()};
-  {
-    const WithoutRoot user;
-    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
-    tracing = find_tracing(below(tree));
-  }
-  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0700), 0);
+  const auto tracing = without_access_to(tree, "sys/kernel/tracing", find_tracing);
 
   ASSERT_FALSE(tracing);
   EXPECT_EQ(tracing.error().code, EACCES);
@@ -101,16 +86,8 @@ TEST(FindTracingTest, NamesTheCapabilityWhenOnlyRootMayRead) {
 
 TEST(FindTracingTest, PrefersWhatCanBeReadToWhatComesFirst) {
   const test::TempTree tree{{kSwitch, "316\n"}, {"sys/kernel/debug/tracing/events/"}};
-  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
-  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0), 0);
 
-  Result<std::string> tracing{std::string()};
-  {
-    const WithoutRoot user;
-    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
-    tracing = find_tracing(below(tree));
-  }
-  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0700), 0);
+  const auto tracing = without_access_to(tree, "sys/kernel/tracing", find_tracing);
 
   ASSERT_TRUE(tracing) << describe(tracing.error());
   EXPECT_EQ(*tracing, tree.path("sys/kernel/debug/tracing"));
@@ -183,15 +160,10 @@ TEST(TracepointIdTest, IsNeverGuessed) {
 
 TEST(TracepointIdTest, ReportsThatItMayNotBeRead) {
   const test::TempTree tree{{kSwitch, "316\n"}};
-  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
-  ASSERT_EQ(::chmod(tree.path(kSwitch).c_str(), 0), 0);
 
-  Result<std::uint64_t> id{0};
-  {
-    const WithoutRoot user;
-    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
-    id = tracepoint_id(below(tree), "sched", "sched_switch");
-  }
+  const auto id = without_access_to(tree, kSwitch, [](const HostRoots& roots) {
+    return tracepoint_id(roots, "sched", "sched_switch");
+  });
 
   ASSERT_FALSE(id);
   EXPECT_EQ(id.error().code, EACCES);
