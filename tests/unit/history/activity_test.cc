@@ -354,14 +354,6 @@ TEST(ActivityTest, WhatANewCgroupDidWithoutAValueStaysUnknown) {
               ElementsAre(std::nullopt, std::nullopt, about(200)));
 }
 
-TEST(ActivityTest, CgroupsThatAreCountedWhenItBeginsHaveNoPointOfTheTimeBefore) {
-  Fed fed{clock_alone()};
-  fed.feed_cgroups(seconds{0}, targets({"/a"}), {3600 * kSecond});
-  fed.feed_cgroups(seconds{5}, targets({"/a"}), {3605 * kSecond});
-
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1)));
-}
-
 TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});

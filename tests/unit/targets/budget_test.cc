@@ -53,88 +53,52 @@ TEST(BudgetTest, CountersFitTheMemoryOfTheMachineAndTheLimitOfTheProcess) {
   }
 }
 
-TEST(BudgetTest, CgroupsAreBoundByTheConfiguredNumber) {
-  Budget budget = roomy();
-  budget.max_cgroups = 256;
+TEST(BudgetTest, CgroupsHaveWhatTheCpusAndTheProcessItselfLeaveOfTheTightestLimit) {
+  constexpr Need kWithoutCgroupEvents{.cpu_events = 14, .fixed_series = 20};
+  const auto with = [](auto limit, std::size_t value) {
+    Budget budget = roomy();
+    budget.*limit = value;
+    return budget;
+  };
+  struct Row {
+    Budget budget;
+    Need need;
+    std::size_t cgroups;
+    const char* bound;
+    std::size_t open_files = *roomy().max_open_files;
+  };
+  const Row rows[] = {
+      {with(&Budget::max_cgroups, 256), kNeed, 256, "max"},
+      {with(&Budget::max_cgroups, 5), kWithoutCgroupEvents, 5, "max", 0},
+      {with(&Budget::max_open_events, 100), kNeed, 7, "max_open_events"},  // (100 - 14) / 12
+      {with(&Budget::max_open_events, 5), kNeed, 0, "max_open_events"},
+      {with(&Budget::max_series, 120), kNeed, 10, "max_series"},  // (120 - 20) / 10
+      // (320 - 128 - 14) / (12 + 2 directories)
+      {with(&Budget::max_open_files, 320), kNeed, 12, "open_files", 320},
+      {with(&Budget::max_open_files, 5), kWithoutCgroupEvents, 1'000'000, "max", 0},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::to_string(row.cgroups) + " for " + row.bound);
 
-  const Capacity capacity = cgroup_capacity(budget, kNeed);
+    const Capacity capacity = cgroup_capacity(row.budget, row.need);
 
-  EXPECT_EQ(capacity.cgroups, 256U);
-  EXPECT_EQ(capacity.bound, "max");
-}
-
-TEST(BudgetTest, EventsOfTheCpusComeFirstAndTheRestIsForCgroups) {
-  Budget budget = roomy();
-  budget.max_open_events = 100;
-
-  const Capacity capacity = cgroup_capacity(budget, kNeed);
-
-  EXPECT_EQ(capacity.cgroups, 7U);  // (100 - 14) / 12
-  EXPECT_EQ(capacity.bound, "max_open_events");
-}
-
-TEST(BudgetTest, SeriesOfTheCpusComeFirstAndTheRestIsForCgroups) {
-  Budget budget = roomy();
-  budget.max_series = 120;
-
-  const Capacity capacity = cgroup_capacity(budget, kNeed);
-
-  EXPECT_EQ(capacity.cgroups, 10U);  // (120 - 20) / 10
-  EXPECT_EQ(capacity.bound, "max_series");
-}
-
-TEST(BudgetTest, FilesOfTheProcessItselfAreReserved) {
-  Budget budget = roomy();
-  budget.max_open_files = 320;
-
-  const Capacity capacity = cgroup_capacity(budget, kNeed);
-
-  EXPECT_EQ(capacity.cgroups, 12U);  // (320 - 128 - 14) / (12 + 2 directories)
-  EXPECT_EQ(capacity.bound, "open_files");
-  EXPECT_EQ(capacity.open_files, 320U);
-}
-
-TEST(BudgetTest, NoLimitOfFilesIsAskedForWhereCgroupsTakeNone) {
-  Budget budget = roomy();
-  budget.max_cgroups = 256;
-  budget.max_open_files = 5;
-
-  const Capacity capacity = cgroup_capacity(budget, {.cpu_events = 14, .fixed_series = 20});
-
-  EXPECT_EQ(capacity.cgroups, 256U);
-  EXPECT_EQ(capacity.bound, "max");
-  EXPECT_EQ(capacity.open_files, 0U);
-}
-
-TEST(BudgetTest, NothingFitsWhenTheCpusAloneNeedMore) {
-  Budget budget = roomy();
-  budget.max_open_events = 5;
-
-  EXPECT_EQ(cgroup_capacity(budget, kNeed).cgroups, 0U);
-}
-
-TEST(BudgetTest, TheCpusAloneMustFit) {
-  Budget budget = roomy();
-  EXPECT_TRUE(check_cpu_groups(budget, kNeed));
-  budget.max_series = 19;
-
-  const Result<> checked = check_cpu_groups(budget, kNeed);
-
-  ASSERT_FALSE(checked);
-  EXPECT_EQ(describe(checked.error()),
-            "the groups of scope cpu need 20 series, and 19 are allowed. Remedy: raise "
-            "limits.max_series, or count fewer events");
+    EXPECT_EQ(capacity.cgroups, row.cgroups);
+    EXPECT_EQ(capacity.bound, row.bound);
+    EXPECT_EQ(capacity.open_files, row.open_files);
+  }
 }
 
 TEST(BudgetTest, EachLimitThatTheCpusAloneExceedIsNamed) {
   Budget budget = roomy();
   EXPECT_THAT(excess_of_cpu_groups(budget, kNeed), testing::IsEmpty());
+  EXPECT_TRUE(check_cpu_groups(budget, kNeed));
   budget.max_open_events = 13;
   budget.max_series = 19;
   budget.max_open_files = 141;
 
   std::vector<std::string> texts;
   for (const Error& error : excess_of_cpu_groups(budget, kNeed)) texts.push_back(describe(error));
+  EXPECT_EQ(describe(check_cpu_groups(budget, kNeed).error()), texts.front());
 
   EXPECT_THAT(texts,
               testing::ElementsAre(
@@ -163,13 +127,6 @@ TEST(BudgetTest, SumsThatTakeTooManySeriesAreNamed) {
             "the sums of cgroups need 125 series, as many as their 'max' allows, and the groups of "
             "scope cpu 0; 100 are allowed. Remedy: raise limits.max_series, or lower 'max' in "
             "cgroups.sums");
-}
-
-TEST(BudgetTest, CgroupsThatNeedNoEventsAreBoundByTheirNumberAlone) {
-  Budget budget = roomy();
-  budget.max_cgroups = 5;
-
-  EXPECT_EQ(cgroup_capacity(budget, {.cpu_events = 14, .fixed_series = 20}).cgroups, 5U);
 }
 
 /// Four CPUs: two of each kind of core, and memory that is read on the first one.
@@ -225,28 +182,19 @@ TEST(NeedTest, OfSeriesIsNeverMoreThanOneRowForEachCpu) {
   EXPECT_EQ(need.fixed_series, 2U * 2 + 8U);  // a sum on each CPU, or two coverages; two times each
 }
 
-TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
+TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnceUnlessEachCpuIsAskedFor) {
   CountingPlan plan;
   plan.cgroup = test::scope_plan(
       {{"g", {"cycles", "instructions"}, {}, "big"}, {"soft", {"context-switches"}}});
 
   const Need need = need_of(plan, hybrid_machine());
-
   EXPECT_EQ(need.cgroup_events, 2U * 2 + 4U);
   EXPECT_EQ(need.cgroup_events_on_a_cpu, 2U + 1U);
   EXPECT_EQ(need.cgroup_series, 3U + 2U * 2 + 1U);  // and its description
   EXPECT_EQ(need.fixed_series, 0U);
-}
 
-TEST(NeedTest, OfACgroupHasSeriesOnEveryCpuWhenTheyAreAskedFor) {
-  CountingPlan plan;
-  plan.cgroup = test::scope_plan(
-      {{"g", {"cycles", "instructions"}, {}, "big"}, {"soft", {"context-switches"}}});
   plan.cgroup_per_cpu = true;
-
-  const Need need = need_of(plan, hybrid_machine());
-
-  EXPECT_EQ(need.cgroup_series, 2U * (2 + 2) + 4U * (1 + 2) + 1U);
+  EXPECT_EQ(need_of(plan, hybrid_machine()).cgroup_series, 2U * (2 + 2) + 4U * (1 + 2) + 1U);
 }
 
 TEST(NeedTest, LeavesRoomForTheRowsOfCpusThatWentOffline) {
@@ -337,53 +285,43 @@ void share_columns(ScopePlan& plan) {
   }
 }
 
-/// What is known of rows that are there at all.
-struct Known {
-  bool (*times)();
-  GroupRow::Value (*value)();
-  bool (*weight)();
-};
-constexpr Known kAll = {[] { return true; }, [] { return GroupRow::Value::kKnown; },
-                        [] { return true; }};
-constexpr Known kSome = {[] { return below(2) == 0; },
-                         [] {
-                           return *rc::gen::element(GroupRow::Value::kNotHere,
-                                                    GroupRow::Value::kNone,
-                                                    GroupRow::Value::kKnown);
-                         },
-                         [] { return below(2) == 0; }};
-
-/// `here` tells whether the group is counted at a row.
+/// `here` tells whether the group is counted at a row. Of each row all is known, or some of it.
 template <typename Here>
-GroupTable table_of(const GroupPlan& group, std::size_t rows, const Known& known, Here here) {
+GroupTable table_of(const GroupPlan& group, std::size_t rows, bool is_all_known, Here here) {
+  using Value = GroupRow::Value;
+  const auto is_known = [&] { return is_all_known || below(2) == 0; };
   GroupTable table{group.estimated(), group.shares_pmu, std::vector<GroupRow>(rows), {}, {}};
   table.totals.resize(rows * table.events);
   table.reference_weights.resize(table.events);
   for (std::size_t row = 0; row < rows; ++row) {
     if (!here(row)) continue;
-    table.rows[row] = {known.value(), known.times(), {}};
+    const Value value = is_all_known
+                            ? Value::kKnown
+                            : *rc::gen::element(Value::kNotHere, Value::kNone, Value::kKnown);
+    table.rows[row] = {value, is_known(), {}};
     // As join() has it: what lacks a CPU has no value.
-    const bool lacks = group.is_published && table.rows[row].value == GroupRow::Value::kNone;
-    table.rows[row].wanted_on = lacks && known.times() ? 2 : 0;
+    const bool lacks = group.is_published && value == Value::kNone;
+    table.rows[row].wanted_on = lacks && is_known() ? 2 : 0;
   }
   for (auto& weight : table.reference_weights) {
-    if (group.auxiliary.reference && known.weight()) weight = 0.5;
+    if (group.auxiliary.reference && is_known()) weight = 0.5;
   }
   return table;
 }
 
 /// All CPUs of the machine, one row each or all in one, and `cgroups`.
 Snapshot snapshot_of(const CountingPlan& plan, const MachineCpus& cpus, std::size_t cgroups,
-                     const Known& known) {
+                     bool is_all_known) {
   Snapshot snapshot;
   for (const GroupPlan& group : plan.cpu.groups) {
     const bool is_host = group.aggregation == Aggregation::kHost;
     snapshot.cpu.push_back(table_of(
-        group, is_host ? 1 : cpus.online.size(), known,
+        group, is_host ? 1 : cpus.online.size(), is_all_known,
         [&](std::size_t row) { return is_host || cpus.counts_on(group.pmu, cpus.online[row]); }));
   }
   for (const GroupPlan& group : plan.cgroup.groups) {
-    snapshot.cgroup.push_back(table_of(group, cgroups, known, [](std::size_t) { return true; }));
+    snapshot.cgroup.push_back(
+        table_of(group, cgroups, is_all_known, [](std::size_t) { return true; }));
   }
   auto targets = std::make_shared<TargetSet>();
   for (std::size_t i = 0; !plan.cgroup.empty() && i < cgroups; ++i) {
@@ -403,7 +341,7 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotHas, ()) {
 
   const Need need = need_of(plan, cpus);
 
-  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, below(2) == 0 ? kAll : kSome);
+  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, below(2) == 0);
   RC_ASSERT(need.fixed_series + cgroups * need.cgroup_series >= count_series(snapshot));
 }
 
@@ -414,12 +352,12 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotOfSumsHas, ()) {
 
   const Need need = need_of(plan, hybrid_machine());
 
-  Snapshot snapshot = snapshot_of(plan, hybrid_machine(), 0, kAll);
+  Snapshot snapshot = snapshot_of(plan, hybrid_machine(), 0, /*is_all_known=*/true);
   SumTable& sums = snapshot.sums.emplace_back();
   sums.rows.resize(plan.sums[0].max);
   for (const GroupPlan& group : plan.cgroup.groups) {
     sums.groups.push_back(
-        table_of(group, sums.rows.size(), kAll, [](std::size_t) { return true; }));
+        table_of(group, sums.rows.size(), true, [](std::size_t) { return true; }));
     // What was counted is published, and that a part of the sum is not counted now.
     for (GroupRow& row : sums.groups.back().rows) row.wanted_on = below(2);
   }
@@ -434,7 +372,7 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
 
   const Need need = need_of(plan, cpus);
 
-  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, kAll);
+  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, /*is_all_known=*/true);
   RC_ASSERT(need.fixed_series + cgroups * need.cgroup_series == count_series(snapshot));
 }
 

@@ -25,65 +25,60 @@ TEST(PollReportTest, KeepsTheFirstFailureOfEachCauseAndCountsTheRest) {
   EXPECT_EQ(too_many_files.first, refusal_on(0));
 }
 
+/// Calls `visit` with the name of each number that is added up, and the number.
+template <typename Visit>
+void for_each_number(PollReport& report, const Visit& visit) {
+  visit("opened", report.groups_opened);
+  visit("closed", report.groups_closed);
+  visit("read", report.groups_read);
+  visit("off PMU", report.now.groups_off_pmu);
+  visit("open events", report.now.open_events);
+  visit("rotated", report.now.targets_rotated_manually);
+  visit("by records", report.now.cpus_by_records);
+  visit("by descriptors", report.now.cpus_by_descriptors);
+  visit("unnamed", report.now.unnamed_cgroups);
+  PollReport::GroupErrors& errors = report.of_group("core");
+  visit("anomalies", errors.anomalies);
+  visit("mistimed", errors.mistimed);
+  visit("pinned errors", errors.pinned_errors);
+  visit("read failures", errors.read_failures);
+  visit("standstills", errors.standstills);
+  visit("refusals", report.refusals[{"cycles", EMFILE}]);
+  visit("left out", report.cgroups_left_out["max"]);
+  visit("missed", report.cgroups_missed);
+  visit("written", report.switch_records.written);
+  visit("lost", report.switch_records.lost);
+  visit("skipped", report.switch_records.skipped);
+  visit("equal", report.record_checks.equal);
+  visit("different", report.record_checks.different);
+  visit("inconclusive", report.record_checks.inconclusive);
+}
+
 TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
-  PollReport all;
-  all.now.duration = std::chrono::nanoseconds{5};
-  all.refusals[{"cycles", EMFILE}] = 1;
-  all.add_failure("cycles", refusal_on(0));
   PollReport part;
-  part.groups_opened = 1;
-  part.groups_closed = 2;
-  part.groups_read = 3;
-  part.now.groups_off_pmu = 4;
-  part.now.open_events = 5;
-  part.now.targets_rotated_manually = 6;
-  part.now.cpus_by_records = 10;
-  part.now.cpus_by_descriptors = 11;
+  std::size_t next = 1;
+  for_each_number(part, [&](const char*, auto& number) { number = next++; });
   part.now.cpus_without_records = {12};
-  part.now.unnamed_cgroups = 13;
-  part.errors["core"] = {1, 2, 3, 4, 5};
-  part.refusals[{"cycles", EMFILE}] = 7;
-  part.cgroups_left_out["max"] = 8;
-  part.cgroups_missed = 9;
-  part.switch_records = {14, 15, 16};
-  part.record_checks = {17, 18, 19};
   part.waited_for_cpu = std::chrono::nanoseconds{30};
   part.unnamed_time = std::chrono::nanoseconds{20};
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("read core", Error{EIO, "read group 'core' on CPU 1", {}});
+  PollReport all;
+  all.now.duration = std::chrono::nanoseconds{5};
+  all.add_failure("cycles", refusal_on(0));
 
   all.merge(part);
   all.merge(part);
 
+  next = 1;
+  for_each_number(all,
+                  [&](const char* name, auto number) { EXPECT_EQ(number, 2 * next++) << name; });
   EXPECT_EQ(all.now.duration.count(), 5);
-  EXPECT_EQ(all.groups_opened, 2U);
-  EXPECT_EQ(all.groups_closed, 4U);
-  EXPECT_EQ(all.groups_read, 6U);
-  EXPECT_EQ(all.now.groups_off_pmu, 8U);
-  EXPECT_EQ(all.now.open_events, 10U);
-  EXPECT_EQ(all.now.targets_rotated_manually, 12U);
-  EXPECT_EQ(all.now.cpus_by_records, 20U);
-  EXPECT_EQ(all.now.cpus_by_descriptors, 22U);
   EXPECT_EQ(all.now.cpus_without_records, (std::vector{12, 12}));
-  EXPECT_EQ(all.now.unnamed_cgroups, 26U);
-  EXPECT_EQ(all.errors.at("core").anomalies, 2U);
-  EXPECT_EQ(all.errors.at("core").mistimed, 4U);
-  EXPECT_EQ(all.errors.at("core").pinned_errors, 6U);
-  EXPECT_EQ(all.errors.at("core").read_failures, 8U);
-  EXPECT_EQ(all.errors.at("core").standstills, 10U);
-  EXPECT_EQ(all.refusals.at({"cycles", EMFILE}), 15U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));
   EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
-  EXPECT_EQ(all.cgroups_left_out.at("max"), 16U);
-  EXPECT_EQ(all.cgroups_missed, 18U);
-  EXPECT_EQ(all.switch_records.written, 28U);
-  EXPECT_EQ(all.switch_records.lost, 30U);
-  EXPECT_EQ(all.switch_records.skipped, 32U);
-  EXPECT_EQ(all.record_checks.equal, 34U);
-  EXPECT_EQ(all.record_checks.different, 36U);
-  EXPECT_EQ(all.record_checks.inconclusive, 38U);
   EXPECT_EQ(all.unnamed_time.count(), 40);
   EXPECT_EQ(all.waited_for_cpu.count(), 60);
 }

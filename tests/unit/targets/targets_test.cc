@@ -43,9 +43,11 @@ class TargetTrackerTest : public testing::Test {
     plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
   }
 
-  /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
-  TargetTracker tracker(Budget budget = {}, cgroup::IdleCgroups::CpuTime cpu_time = {},
+  /// Of cgroups that it makes. Each takes one event on each CPU, and kSeriesOfACgroup.
+  TargetTracker tracker(std::initializer_list<const char*> cgroups_there = {}, Budget budget = {},
+                        cgroup::IdleCgroups::CpuTime cpu_time = {},
                         milliseconds linger = seconds{60}) {
+    for (const char* name : cgroups_there) make_cgroup(name);
     TargetTracker::Cgroups cgroups{
         cgroup::Discovery({tree_.path("cgroup")}, selection(),
                           cgroup::Tree::Limits{.directories = budget.max_directories})};
@@ -60,6 +62,13 @@ class TargetTrackerTest : public testing::Test {
             std::move(cgroups),
             budget,
             descriptor_cost};
+  }
+  /// The same by records, where there are so many cgroups.
+  TargetTracker tracker_by_records(std::size_t cgroups_there, Budget budget = {},
+                                   CostFunction cost = descriptor_cost) {
+    TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
+    cgroups.records = std::make_shared<const RecordUse>(cgroups_there);
+    return {{tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), budget, std::move(cost)};
   }
   cgroup::Selection selection() const {
     cgroup::Selection selection;
@@ -92,8 +101,7 @@ class TargetTrackerTest : public testing::Test {
 };
 
 TEST_F(TargetTrackerTest, GivesTheSameObjectWhileNothingChanges) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service"});
 
   const auto first = targets.update(start_, report_);
   const auto second = targets.update(start_ + seconds{1}, report_);
@@ -103,8 +111,7 @@ TEST_F(TargetTrackerTest, GivesTheSameObjectWhileNothingChanges) {
 }
 
 TEST_F(TargetTrackerTest, NewCgroupsFollowThoseThatAreKnown) {
-  make_cgroup("b.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"b.service"});
   (void)targets.update(start_, report_);
   make_cgroup("a.service");
 
@@ -138,8 +145,7 @@ TEST_F(TargetTrackerTest, WhereTheyMayNestSumsKnowWhichCgroupsContainOthers) {
   include_ = "/**";
   leaves_ = false;
   plan_->sums = {{.name = "all", .labels = {}}};
-  for (const char* name : {"a", "a/b/c", "d"}) make_cgroup(name);
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a", "a/b/c", "d"});
   const auto around = [&](const std::string& path) {
     const auto now = targets.update(start_, report_);
     const auto at = std::find_if(now->cgroups.begin(), now->cgroups.end(),
@@ -160,8 +166,7 @@ TEST_F(TargetTrackerTest, WhereTheyMayNestSumsKnowWhichCgroupsContainOthers) {
 }
 
 TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service"});
   (void)targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
 
@@ -180,7 +185,7 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
   make_cgroup("a.service");
   make_cgroup("b.service");
   std::map<std::string, milliseconds> cpu_times = {{"/a.service", {}}, {"/b.service", {}}};
-  TargetTracker targets = tracker({}, [&](const std::string& path) {
+  TargetTracker targets = tracker({}, {}, [&](const std::string& path) {
     return std::optional<std::chrono::nanoseconds>{cpu_times[path]};
   });
   const auto update = [&](seconds at) {
@@ -212,9 +217,7 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
 }
 
 TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAnew) {
-  make_cgroup("a.service");
-  make_cgroup("b.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service", "b.service"});
   const auto before = targets.update(start_, report_);
   auto plan = std::make_shared<CountingPlan>(*plan_);
   plan->evidence.created = true;
@@ -243,8 +246,7 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
 }
 
 TEST_F(TargetTrackerTest, TellsWhichLabelIsLeftOutForItsLength) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service"});
   (void)targets.update(start_, report_);
   EXPECT_FALSE(report_.failures.contains({"label length", 0}));
   const cgroup::LabelRules::Rule rule{*cgroup::Pattern::parse("/a.service"),
@@ -263,8 +265,7 @@ TEST_F(TargetTrackerTest, TellsWhichLabelIsLeftOutForItsLength) {
 }
 
 TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthersLinger) {
-  for (const char* name : {"a.service", "b.service", "b.slice"}) make_cgroup(name);
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service", "b.service", "b.slice"});
   const auto before = targets.update(start_, report_);
   include_ = "/b.*";
 
@@ -291,8 +292,9 @@ TEST_P(UncountedTest, ACgroupThatExistsIsPublishedUpToItsLastReadingAndItsCpuTim
   make_cgroup("a.service");
   make_cgroup("b.service");
   milliseconds cpu_time{100};
-  TargetTracker targets = tracker(
-      {}, [&](const std::string&) { return std::optional<std::chrono::nanoseconds>{cpu_time}; });
+  TargetTracker targets = tracker({}, {}, [&](const std::string&) {
+    return std::optional<std::chrono::nanoseconds>{cpu_time};
+  });
   const auto before = targets.update(start_, report_);
 
   GetParam().end(targets, as_before());
@@ -322,37 +324,33 @@ TEST_P(UncountedTest, ACgroupThatExistsIsPublishedUpToItsLastReadingAndItsCpuTim
   EXPECT_EQ(again->unpublished, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    EachWay, UncountedTest,
-    testing::Values(Uncounted{"deselected",
-                              [](TargetTracker& targets, TargetTracker::Changes changes) {
-                                changes.selection.exclude.push_back(
-                                    *cgroup::Pattern::parse("/b.service"));
-                                targets.change(std::move(changes));
-                              },
-                              [](TargetTracker& targets, TargetTracker::Changes changes) {
-                                targets.change(std::move(changes));
-                              }},
-                    Uncounted{"without_room",
-                              [](TargetTracker& targets, TargetTracker::Changes changes) {
-                                changes.budget.max_cgroups = 1;
-                                targets.change(std::move(changes));
-                              },
-                              [](TargetTracker& targets, TargetTracker::Changes changes) {
-                                targets.change(std::move(changes));
-                              }},
-                    Uncounted{
-                        "without_descriptors",
-                        [&](TargetTracker& targets, const TargetTracker::Changes&) {
-                          targets.set_aside({{"/b.service", EMFILE}}, TargetTracker::Clock::now());
-                        },
-                        [](TargetTracker&, const TargetTracker::Changes&) {}}),
-    [](const auto& way) { return std::string(way.param.name); });
+using Changes = TargetTracker::Changes;
+
+void change(TargetTracker& targets, Changes changes) { targets.change(std::move(changes)); }
+void deselect(TargetTracker& targets, Changes changes) {
+  changes.selection.exclude.push_back(*cgroup::Pattern::parse("/b.service"));
+  targets.change(std::move(changes));
+}
+void leave_no_room(TargetTracker& targets, Changes changes) {
+  changes.budget.max_cgroups = 1;
+  targets.change(std::move(changes));
+}
+void leave_no_descriptors(TargetTracker& targets, const Changes&) {
+  targets.set_aside({{"/b.service", EMFILE}}, TargetTracker::Clock::now());
+}
+
+INSTANTIATE_TEST_SUITE_P(EachWay, UncountedTest,
+                         testing::Values(Uncounted{"deselected", deselect, change},
+                                         Uncounted{"without_room", leave_no_room, change},
+                                         Uncounted{"without_descriptors", leave_no_descriptors,
+                                                   [](auto&, auto) {}}),
+                         [](const auto& way) { return std::string(way.param.name); });
 
 TEST_F(TargetTrackerTest, OneThatWasRemovedWhileItWasNotCountedBeginsWithoutTheTimeOfAnother) {
   make_cgroup("a.service");
-  TargetTracker targets = tracker(
-      {}, [](const std::string&) { return std::optional<std::chrono::nanoseconds>{seconds{1}}; });
+  TargetTracker targets = tracker({}, {}, [](const std::string&) {
+    return std::optional<std::chrono::nanoseconds>{seconds{1}};
+  });
   const auto before = targets.update(start_, report_);
   const char* const all = std::exchange(include_, "/none");
   targets.change(as_before());
@@ -372,8 +370,7 @@ TEST_F(TargetTrackerTest, OneThatWasRemovedWhileItWasNotCountedBeginsWithoutTheT
 }
 
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service"});
   const auto before = targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
   (void)targets.update(start_ + seconds{1}, report_);
@@ -388,23 +385,9 @@ TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeri
   EXPECT_EQ(much_later->cgroups.size(), 1U);  // it lives: the linger of its forerunner is over
 }
 
-TEST_F(TargetTrackerTest, ReportsHowManyAreLeftOutAndWhichLimitTheyMet) {
-  make_cgroup("a.service");
-  make_cgroup("b.service");
-  make_cgroup("c.service");
-  TargetTracker targets = tracker({.max_cgroups = 2});
-
-  const auto bounded = targets.update(start_, report_);
-
-  EXPECT_EQ(bounded->present, 2U);
-  EXPECT_EQ(bounded->found->left_out, 1U);
-  EXPECT_EQ(bounded->left_out_reason, "max");
-}
-
 TEST_F(TargetTrackerTest, OneThatIsReplacedByAnotherTenantIsReportedWithBothDirectories) {
   include_ = "/*/*";
-  for (const char* name : {"rich/a", "rich/b", "rich/c"}) make_cgroup(name);
-  TargetTracker targets = tracker({.max_cgroups = 3});
+  TargetTracker targets = tracker({"rich/a", "rich/b", "rich/c"}, {.max_cgroups = 3});
   const auto before = targets.update(start_, report_);
   make_cgroup("poor/x");
 
@@ -425,7 +408,7 @@ TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereM
   include_ = "/*/*";
   for (const char* name : {"many/a", "many/b", "many/c"}) make_cgroup(name);
   make_cgroup("long/" + std::string(205, '\xff'));  // five bytes each, as it is published
-  TargetTracker targets = tracker({.max_directories = 4});
+  TargetTracker targets = tracker({}, {.max_directories = 4});
 
   for (int poll = 0; poll < 2; ++poll) {
     PollReport report;
@@ -446,8 +429,7 @@ TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereM
 }
 
 TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExplained) {
-  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.max_cgroups = 1});
+  TargetTracker targets = tracker({"a.service", "b.service", "c.service"}, {.max_cgroups = 1});
   PollReport again;
   PollReport one_more;
 
@@ -466,8 +448,8 @@ TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExp
 }
 
 TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
-  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.opens_per_second = 2});  // each takes one on each CPU
+  TargetTracker targets = tracker({"a.service", "b.service", "c.service"},
+                                  {.opens_per_second = 2});  // each takes one on each CPU
 
   const auto first = targets.update(start_, report_);
   const auto soon = targets.update(start_ + milliseconds{100}, report_);
@@ -482,8 +464,7 @@ TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
 }
 
 TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
-  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.opens_per_second = 2});
+  TargetTracker targets = tracker({"a.service", "b.service", "c.service"}, {.opens_per_second = 2});
   (void)targets.update(start_, report_);
   tree_.remove("cgroup/c.service");
 
@@ -494,8 +475,7 @@ TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
 }
 
 TEST_F(TargetTrackerTest, OneCreatedAgainThatHasToWaitLingersMeanwhile) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker({.opens_per_second = 1});
+  TargetTracker targets = tracker({"a.service"}, {.opens_per_second = 1});
   const auto before = targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
   make_cgroup("a.service");
@@ -512,8 +492,7 @@ TEST_F(TargetTrackerTest, OneCreatedAgainThatHasToWaitLingersMeanwhile) {
 }
 
 TEST_F(TargetTrackerTest, WhileNoneIsAdmittedTheTargetsAreTheSameObject) {
-  for (const char* name : {"a.service", "b.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.opens_per_second = 1});
+  TargetTracker targets = tracker({"a.service", "b.service"}, {.opens_per_second = 1});
   const auto first = targets.update(start_, report_);
   ASSERT_EQ(first->waiting, 1U);
 
@@ -521,46 +500,12 @@ TEST_F(TargetTrackerTest, WhileNoneIsAdmittedTheTargetsAreTheSameObject) {
   EXPECT_NE(targets.update(start_ + seconds{1}, report_), first);
 }
 
-TEST_F(TargetTrackerTest, WhoWaitsLongestIsTheNextWhateverItsPath) {
-  make_cgroup("z.service");
-  TargetTracker targets = tracker({.opens_per_second = 1});
-  (void)targets.update(start_, report_);
-  make_cgroup("y.service");
-  (void)targets.update(start_, report_);
-  make_cgroup("a.service");
-  (void)targets.update(start_, report_);
-
-  const auto next = targets.update(start_ + seconds{1}, report_);
-
-  ASSERT_EQ(next->cgroups.size(), 2U);
-  EXPECT_EQ(next->cgroups[1].path, "/y.service");
-}
-
-TEST_F(TargetTrackerTest, OneThatIsCreatedAgainAndAgainDoesNotKeepOthersWaiting) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker({.opens_per_second = 1});
-  (void)targets.update(start_, report_);
-  make_cgroup("z.service");
-  (void)targets.update(start_, report_);
-
-  std::shared_ptr<const TargetSet> last;
-  for (int round = 1; round <= 2; ++round) {
-    tree_.remove("cgroup/a.service");
-    make_cgroup("a.service");
-    last = targets.update(start_ + seconds{round}, report_);
-  }
-
-  ASSERT_EQ(last->cgroups.size(), 2U);
-  EXPECT_EQ(last->cgroups[1].path, "/z.service");
-  EXPECT_NE(last->cgroups[1].cgroup, nullptr);
-}
-
 /// The simulated time is that of the tracker; what comes and goes are directories.
 TEST_F(TargetTrackerTest, OneThatLivesLongIsCountedWithinTheLifeOfOthersHoweverManyComeAndGo) {
   constexpr auto kStep = milliseconds{100};
   constexpr auto kLife = seconds{3};
   for (const int comings_in_a_step : {2, 5}) {  // 20 and 50 in a second; 8 can be opened
-    TargetTracker targets = tracker({.max_cgroups = 1000, .opens_per_second = 8});
+    TargetTracker targets = tracker({}, {.max_cgroups = 1000, .opens_per_second = 8});
     std::deque<std::pair<TargetTracker::Clock::time_point, std::string>> living;
     const auto made = start_ + 2 * kLife;
     std::optional<TargetTracker::Clock::duration> waited;
@@ -595,8 +540,7 @@ TEST_F(TargetTrackerTest, OneThatLivesLongIsCountedWithinTheLifeOfOthersHoweverM
 
 TEST_F(TargetTrackerTest, WhereRoomGetsLessThoseThatWaitGiveWayBeforeThoseThatAreCounted) {
   set_online("0");
-  make_cgroup("m.service");
-  TargetTracker targets = tracker({.max_open_events = 4, .opens_per_second = 1});
+  TargetTracker targets = tracker({"m.service"}, {.max_open_events = 4, .opens_per_second = 1});
   (void)targets.update(start_, report_);
   make_cgroup("a.service");
   const auto both = targets.update(start_, report_);
@@ -613,8 +557,7 @@ TEST_F(TargetTrackerTest, WhereRoomGetsLessThoseThatWaitGiveWayBeforeThoseThatAr
 }
 
 TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhile) {
-  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service", "b.service", "c.service"});
   (void)targets.update(start_, report_);
 
   targets.set_aside({{"/b.service", EMFILE}}, start_);
@@ -633,31 +576,9 @@ TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhil
   EXPECT_EQ(report_.cgroups_left_out.at("open_files"), 2U);
 }
 
-TEST_F(TargetTrackerTest, DescribesEachByItsPath) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
-
-  const auto found = targets.update(start_, report_);
-
-  EXPECT_EQ(found->cgroups[0].description->information,
-            (std::vector<cgroup::Label>{{"unit", "a.service"}}));
-}
-
-TEST_F(TargetTrackerTest, FollowsTheOnlineCpus) {
-  TargetTracker targets = tracker();
-  (void)targets.update(start_, report_);
-  set_online("0");
-
-  const auto fewer = targets.update(start_, report_);
-
-  EXPECT_TRUE(fewer->cpus->is_online(0));
-  EXPECT_FALSE(fewer->cpus->is_online(1));
-}
-
 TEST_F(TargetTrackerTest, FewerCpusLeaveRoomForMoreCgroups) {
-  make_cgroup("a.service");
-  make_cgroup("b.service");
-  TargetTracker targets = tracker({.max_open_events = 2 + 2 + 1});  // two tell of the CPUs
+  TargetTracker targets =
+      tracker({"a.service", "b.service"}, {.max_open_events = 2 + 2 + 1});  // two tell of the CPUs
   const auto bounded = targets.update(start_, report_);
   set_online("0");
 
@@ -680,16 +601,6 @@ TEST_F(TargetTrackerTest, KnowsTheCpusOfThePmusThatThePlanCountsOn) {
   EXPECT_TRUE(now->cpus->counts_on("uncore_imc", 1));
 }
 
-TEST_F(TargetTrackerTest, ReportsWhichPmuCannotReportItsCpus) {
-  plan_->cpu = test::scope_plan({{.name = "memory", .events = {"cycles"}, .pmu = "uncore_imc"}});
-  TargetTracker targets = tracker();
-
-  (void)targets.update(start_, report_);
-
-  ASSERT_EQ(report_.failures.size(), 1U);
-  EXPECT_NE(report_.failures.begin()->first.what.find("uncore_imc"), std::string::npos);
-}
-
 TEST_F(TargetTrackerTest, WhenTheMachineCannotReportItsCpusThoseOfBeforeHoldAndCgroupsGoOn) {
   TargetTracker targets = tracker();
   (void)targets.update(start_, report_);
@@ -705,8 +616,7 @@ TEST_F(TargetTrackerTest, WhenTheMachineCannotReportItsCpusThoseOfBeforeHoldAndC
 }
 
 TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadTheCpusGoOn) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service"});
   (void)targets.update(start_, report_);
   tree_.rename("cgroup", "elsewhere");
   set_online("0");
@@ -720,17 +630,12 @@ TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadTheCpusGoOn) {
 }
 
 TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadThoseBeyondALowerLimitAreGivenUp) {
-  make_cgroup("a.service");
-  make_cgroup("b.service");
-  TargetTracker targets = tracker();
+  TargetTracker targets = tracker({"a.service", "b.service"});
   (void)targets.update(start_, report_);
   tree_.rename("cgroup", "elsewhere");
-  targets.change({.plan = plan_,
-                  .selection = selection(),
-                  .describer = cgroup::Describer{},
-                  .linger = seconds{60},
-                  .idle = {},
-                  .budget = {.max_cgroups = 1}});
+  TargetTracker::Changes changes = as_before();
+  changes.budget.max_cgroups = 1;
+  targets.change(std::move(changes));
 
   const auto now = targets.update(start_ + seconds{61}, report_);
 
@@ -740,7 +645,7 @@ TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadThoseBeyondALowerLimitAreGiv
 }
 
 TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
-  TargetTracker targets = tracker({.max_series = 2 * kSeriesOfACgroup});
+  TargetTracker targets = tracker({}, {.max_series = 2 * kSeriesOfACgroup});
   make_cgroup("old_series.service");
   (void)targets.update(start_, report_);
   make_cgroup("short_job.service");
@@ -777,23 +682,8 @@ TEST_F(TargetTrackerTest, ASeriesKeepsItsSlotUntilItHasExpiredAndThenAnotherOneG
   EXPECT_TRUE(reused->has_series_of(*first, 1));
 }
 
-TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
-  TargetTracker targets = tracker({.max_series = 3 * kSeriesOfACgroup});
-  std::size_t most = 0;
-  for (int i = 0; i < 20; ++i) {
-    const std::string name = "job" + std::to_string(i) + ".service";
-    make_cgroup(name);
-    const auto with = targets.update(start_ + seconds{i}, report_);
-    tree_.remove("cgroup/" + name);
-    const auto without = targets.update(start_ + seconds{i}, report_);
-    most = std::max({most, with->series(), without->series()});
-  }
-
-  EXPECT_LE(most, 3U);
-}
-
 TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilASnapshotHasItsLastReadingEvenWithoutRoom) {
-  TargetTracker targets = tracker({.max_series = kSeriesOfACgroup});
+  TargetTracker targets = tracker({}, {.max_series = kSeriesOfACgroup});
   make_cgroup("a.service");
   (void)targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
@@ -810,46 +700,55 @@ TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilASnapshotHasItsLastReadingEve
   EXPECT_EQ(next->waiting, 0U);
 }
 
-TEST_F(TargetTrackerTest, OneThatEndsBetweenPollsIsATargetOfTheNextHoweverShortItLingers) {
-  make_cgroup("a.service");
-  TargetTracker targets = tracker({}, {}, milliseconds{0});
-  (void)targets.update(start_, report_);
-  tree_.remove("cgroup/a.service");
+TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilAPollInWhichNoCpuIsLateHoweverShortItLingers) {
+  constexpr auto kPoll = TargetTracker::Round::kPoll;
+  constexpr auto kBetween = TargetTracker::Round::kReconciliation;
+  struct Row {
+    TargetTracker::Round round;
+    bool was_whole;
+    std::size_t targets;
+  };
+  const std::vector<Row> of_each_end[] = {
+      {{kBetween, true, 1}, {kBetween, true, 1}, {kPoll, true, 1}, {kBetween, true, 0}},
+      {{kPoll, true, 1},
+       {kPoll, false, 1},
+       {kBetween, false, 1},
+       {kPoll, true, 1},
+       {kPoll, true, 0}},
+  };
+  for (const std::vector<Row>& rows : of_each_end) {
+    make_cgroup("a.service");
+    TargetTracker targets = tracker({}, {}, {}, milliseconds{0});
+    (void)targets.update(start_, report_);
+    tree_.remove("cgroup/a.service");
 
-  const auto between = TargetTracker::Round::kReconciliation;
-  const auto ended = targets.update(start_ + seconds{1}, report_, between);
-  const auto later = targets.update(start_ + seconds{9}, report_, between);
-  const auto polled = targets.update(start_ + seconds{10}, report_);
-  const auto after = targets.update(start_ + seconds{11}, report_, between);
-
-  EXPECT_EQ(ended->cgroups.size(), 1U);
-  EXPECT_EQ(later->cgroups.size(), 1U);
-  EXPECT_EQ(polled->cgroups.size(), 1U);
-  EXPECT_TRUE(after->cgroups.empty());
+    auto now = start_;
+    for (const Row& row : rows) {
+      const auto updated = targets.update(now += seconds{1}, report_, row.round, row.was_whole);
+      EXPECT_EQ(updated->cgroups.size(), row.targets) << (now - start_) / seconds{1} << " s";
+    }
+  }
 }
 
-TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilNoCpuIsLateWithItsLastReading) {
-  constexpr auto kPoll = TargetTracker::Round::kPoll;
-  make_cgroup("a.service");
-  TargetTracker targets = tracker({}, {}, milliseconds{0});
-  (void)targets.update(start_, report_);
+TEST_F(TargetTrackerTest, OneThatIsThereAgainDoesNotWaitForALateCpu) {
+  TargetTracker targets = tracker({"a.service"});
+  const auto is_there = [&](seconds at) {
+    const auto now =
+        targets.update(start_ + at, report_, TargetTracker::Round::kPoll, /*was_whole=*/false);
+    return now->cgroups.at(0).cgroup != nullptr;
+  };
+  (void)is_there(seconds{0});
   tree_.remove("cgroup/a.service");
-  (void)targets.update(start_ + seconds{1}, report_);
+  EXPECT_FALSE(is_there(seconds{1}));
 
-  const auto late = targets.update(start_ + seconds{2}, report_, kPoll, /*was_whole=*/false);
-  const auto between = targets.update(start_ + seconds{3}, report_,
-                                      TargetTracker::Round::kReconciliation, /*was_whole=*/false);
-  const auto polled = targets.update(start_ + seconds{4}, report_, kPoll, /*was_whole=*/true);
-  const auto after = targets.update(start_ + seconds{5}, report_, kPoll, /*was_whole=*/true);
+  make_cgroup("a.service");
 
-  EXPECT_EQ(late->cgroups.size(), 1U);
-  EXPECT_EQ(between->cgroups.size(), 1U);
-  EXPECT_EQ(polled->cgroups.size(), 1U);
-  EXPECT_TRUE(after->cgroups.empty());
+  EXPECT_TRUE(is_there(seconds{2}));
+  EXPECT_TRUE(is_there(seconds{3}));
 }
 
 TEST_F(TargetTrackerTest, OneThatEndsWaitsForACpuThatHangsForAMinute) {
-  TargetTracker targets = tracker({.max_series = kSeriesOfACgroup});
+  TargetTracker targets = tracker({}, {.max_series = kSeriesOfACgroup});
   make_cgroup("a.service");
   (void)targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
@@ -867,7 +766,7 @@ TEST_F(TargetTrackerTest, OneThatEndsWaitsForACpuThatHangsForAMinute) {
 }
 
 TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoom) {
-  TargetTracker targets = tracker({.max_series = 3 * kSeriesOfACgroup});
+  TargetTracker targets = tracker({}, {.max_series = 3 * kSeriesOfACgroup});
   std::size_t most = 0;
   for (int i = 0; i < 20; ++i) {
     const std::string name = "job" + std::to_string(i) + ".service";
@@ -889,12 +788,7 @@ TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoo
 
 TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout) {
   make_cgroup("a.service");
-  cgroup::Selection selection;
-  selection.include.push_back(*cgroup::Pattern::parse(include_));
-  TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))};
-  cgroups.records = std::make_shared<const RecordUse>(0);
-  TargetTracker targets{
-      {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
+  TargetTracker targets = tracker_by_records(0);
   const auto before = targets.update(start_, report_);
   make_cgroup("b.scope");
   targets.learn_names({}, true);
@@ -912,10 +806,7 @@ TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout
 TEST_F(TargetTrackerTest, NamesAreLookedForFromTheTimeOnThatThereAreEnoughCgroupsForRecords) {
   make_cgroup("a.service");
   make_cgroup("b.scope");
-  TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
-  cgroups.records = std::make_shared<const RecordUse>(2);
-  TargetTracker targets{
-      {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
+  TargetTracker targets = tracker_by_records(2);
   const auto names = [&](int second) {
     std::size_t count = 0;
     const auto set = targets.update(start_ + seconds{second}, report_);
@@ -942,10 +833,7 @@ TEST_F(TargetTrackerTest, WhatHasNoRoomBeforeRecordsAreUsedIsNotReportedAsLeftOu
       if (by_records) now.cgroup = now.cgroup_on_a_cpu = 0;
       return now;
     };
-    TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
-    cgroups.records = std::make_shared<const RecordUse>(0);
-    TargetTracker targets{
-        {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {.max_open_events = 4}, cost};
+    TargetTracker targets = tracker_by_records(0, {.max_open_events = 4}, cost);
     PollReport report;
 
     const auto first = targets.update(start_, report);
