@@ -41,17 +41,61 @@ TEST_F(TreeTest, ReportsAfterItsFirstWalkWhetherThereIsAnything) {
   EXPECT_TRUE(must_update(other));
 }
 
-TEST_F(TreeTest, FollowsWhatComesAndGoes) {
-  host_.make("a");
-  Tree tree = watched(selection({"/**"}));
+/// "+a" makes it, with the parents that are missing, and "-a" removes it.
+void act(const std::vector<std::string>& steps, CgroupTree& host) {
+  for (const std::string& step : steps) {
+    step.front() == '+' ? host.make(step.substr(1)) : host.remove(step.substr(1));
+  }
+}
 
-  host_.make("b");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b")));
-  host_.remove("a");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/b")));
-  EXPECT_EQ(tree.take_missed(), 0U);
+TEST(TreeChangesTest, KnowsWhatIsThereAndMissesEachSelectedOneThatCameAndWentInWhatItKnew) {
+  const Selection all = selection({"/**"});
+  struct Row {
+    Selection selection;
+    std::vector<std::string> before;
+    std::vector<std::string> steps;
+    std::vector<std::string> known;
+    std::uint64_t missed = 0;
+  };
+  const Row rows[] = {
+      {all, {"+a"}, {"+b", "-a"}, {"/b"}},
+      {all, {}, {"+a/b/c", "+a/d"}, {"/a", "/a/b", "/a/b/c", "/a/d"}},
+      {all, {"+a/b/c", "+a/d"}, {"-a"}, {}},
+      {all, {"+a/x", "+a-", "+a.b", "+a0", "+aa"}, {"-a"}, {"/a-", "/a.b", "/a0", "/aa"}},
+      {all, {"+a/x"}, {"-a", "+a"}, {"/a"}},
+      {selection({"/a/*"}),
+       {"+a/x", "+closed"},
+       {"+b", "+closed/x", "+a/x/deep", "-b", "-a/x/deep"},
+       {"/a", "/a/x"}},
+      {all, {}, {"+a", "-a"}, {}, 1},
+      {all, {"+a"}, {"-a", "+a", "-a", "+a", "-a", "+a", "-a"}, {}, 3},
+      {all, {}, {"+a", "-a", "+a"}, {"/a"}, 1},
+      {all, {}, {"+a/x", "-a"}, {}, 1},
+      {selection({"/*/x"}), {}, {"+a", "-a", "+b", "-b", "+b"}, {"/b"}, 0},
+      {selection({"/a*"}, {"/ab"}), {}, {"+b", "-b", "+ab", "-ab", "+ac", "-ac"}, {}, 1},
+  };
+  for (const Row& row : rows) {
+    for (const auto later : {0s, 60s}) {  // by inotify alone, and by a walk
+      SCOPED_TRACE(testing::PrintToString(row.steps) + " after " + std::to_string(later.count()));
+      CgroupTree host;
+      act(row.before, host);
+      Tree tree{host.root(), row.selection};
+      must_update(tree);
+      const Directories before = tree.directories();
+
+      act(row.steps, host);
+
+      EXPECT_EQ(must_update(tree, kStart + later), tree.directories() != before);
+      Directories known;
+      for (const std::string& path : row.known) {
+        known[path] = {host.inode(path), row.selection.matches(path)};
+      }
+      EXPECT_EQ(tree.directories(), known);
+      EXPECT_EQ(tree.take_missed(), row.missed);
+      EXPECT_FALSE(must_update(tree, kStart + later));
+      EXPECT_EQ(tree.take_missed(), 0U);
+    }
+  }
 }
 
 TEST_F(TreeTest, NamesThePathsThatHaveChangedWithAllBelowThem) {
@@ -83,67 +127,6 @@ TEST_F(TreeTest, NamesThePathsThatAWalkFindsChanged) {
   must_update(tree, kStart + kMinute);
 
   EXPECT_THAT(tree.take_changed_paths(), UnorderedElementsAre("/a", "/b", "/c"));
-}
-
-TEST_F(TreeTest, FollowsNestedDirectoriesThatAreMadeAndRemovedAtOnce) {
-  Tree tree = watched(selection({"/**"}));
-
-  host_.make("a/b/c");
-  host_.make("a/d");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/a/b"), Key("/a/b/c"), Key("/a/d")));
-  host_.make("a/b/c/e");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_EQ(tree.directories().count("/a/b/c/e"), 1U);
-  host_.remove("a");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), IsEmpty());
-  EXPECT_EQ(tree.take_missed(), 0U);
-}
-
-TEST_F(TreeTest, KeepsSiblingsOfWhatGoesWhateverTheirOrder) {
-  for (const char* path : {"a/x", "a-", "a.b", "a0", "aa"}) host_.make(path);
-  Tree tree = watched(selection({"/**"}));
-
-  host_.remove("a");
-  must_update(tree);
-
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a-"), Key("/a.b"), Key("/a0"), Key("/aa")));
-}
-
-TEST_F(TreeTest, TakesADirectoryCreatedAgainForAnotherAndWatchesIt) {
-  host_.make("a/x");
-  Tree tree = watched(selection({"/**"}));
-
-  host_.remove("a");
-  host_.make("a");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), ElementsAre(Pair("/a", selected("a"))));
-  host_.make("a/y");
-  EXPECT_TRUE(must_update(tree));
-  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/a/y")));
-  EXPECT_EQ(tree.take_missed(), 0U);
-}
-
-TEST_F(TreeTest, ReportsThatNothingHasChangedWhereNothingOfInterestHas) {
-  host_.make("a/x");
-  host_.make("closed");
-  Tree tree = watched(selection({"/a/*"}));
-  const Directories before = tree.directories();
-
-  EXPECT_FALSE(must_update(tree));
-  host_.write("a/file");
-  host_.write("a/x/file");
-  host_.make("b");
-  host_.make("closed/x");
-  host_.make("a/x/deep");
-  EXPECT_FALSE(must_update(tree));
-  host_.remove("b");
-  host_.remove("a/x/deep");
-  EXPECT_FALSE(must_update(tree));
-  EXPECT_FALSE(must_update(tree, kStart + kMinute));  // walked the whole tree, and found the same
-  EXPECT_EQ(tree.directories(), before);
-  EXPECT_EQ(tree.take_missed(), 0U);
 }
 
 TEST_F(TreeTest, WalksTheWholeTreeOnceAMinute) {

@@ -1,15 +1,15 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <string>
 
 #include "cgroup/tree.h"
+#include "support/few_descriptors.h"
+#include "support/ordinary_user.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {
@@ -19,24 +19,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
-
-/// As long as it lives, this process may not read what has mode 0; only root may.
-class OrdinaryUser {
- public:
-  OrdinaryUser() {
-    if (is_root_) become(65534);
-  }
-  OrdinaryUser(const OrdinaryUser&) = delete;
-  OrdinaryUser& operator=(const OrdinaryUser&) = delete;
-  ~OrdinaryUser() {
-    if (is_root_) become(0);
-  }
-
- private:
-  static void become(uid_t user) { EXPECT_EQ(::seteuid(user), 0); }
-
-  const bool is_root_ = ::geteuid() == 0;
-};
 
 class UnreadableTest : public TreeTest {
  protected:
@@ -52,7 +34,7 @@ class UnreadableTest : public TreeTest {
   void open(std::string_view path) { ::chmod(host_.path(path).c_str(), 0755); }
 
   bool update_as_ordinary_user(Tree& tree, Tree::Clock::time_point now = kStart) {
-    const OrdinaryUser user;
+    const test::OrdinaryUser user;
     return must_update(tree, now);
   }
 
@@ -67,6 +49,7 @@ TEST_F(UnreadableTest, CostsWhatIsBelowIt) {
   EXPECT_EQ(tree_.unreadable().at("/closed").code, EACCES);
   EXPECT_EQ(tree_.unreadable().at("/closed").attempted,
             "read cgroup directory '" + host_.path("closed") + "'");
+  EXPECT_TRUE(tree_.is_watched()) << "to raise a limit of inotify would not help here";
 }
 
 TEST_F(UnreadableTest, IsReportedWhenItComesLater) {
@@ -116,27 +99,14 @@ TEST_F(UnreadableTest, IsReadWhenItMayBeAMinuteLater) {
   EXPECT_EQ(tree_.directories().count("/closed/x"), 1U);
 }
 
-/// Only a limit of inotify makes it unwatched: to raise one would not help here.
-TEST_F(UnreadableTest, DoesNotMakeTheOthersUnwatched) {
-  update_as_ordinary_user(tree_);
-
-  EXPECT_TRUE(tree_.is_watched());
-}
-
 TEST_F(TreeTest, MakesUpLaterForWhatItCouldNotReadForWantOfDescriptors) {
   host_.make("a");
   Tree tree = watched(selection({"/**"}));
   host_.make("b/x");
-  rlimit usual{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
-
-  const rlimit none{0, usual.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const Result<bool> failed = tree.update(kStart);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
-
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, EMFILE);
+  {
+    const test::FewDescriptors none{0};
+    EXPECT_EQ(tree.update(kStart).error().code, EMFILE);
+  }
   EXPECT_EQ(tree.directories().count("/a"), 1U);
   EXPECT_TRUE(must_update(tree));
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b"), Key("/b/x")));
