@@ -49,10 +49,19 @@ void require_that_ids_occur(const PathInfo& info, std::string_view path) {
 
 void require_that_parts_fit(const PathInfo& info) {
   require(info.container_id.empty() || info.container_id.size() >= 34);
+  require(info.container_id.substr(0, 32).find_first_not_of("0123456789abcdef") ==
+          std::string::npos);
   require(info.container_id.empty() || info.machine.empty());
   require(info.pod_uid.empty() == info.qos_class.empty());
   require(info.session.empty() || !info.uid.empty());
   require(info.slurm_step.empty() || !info.slurm_job.empty());
+}
+
+void require_that_nothing_is_longer(const PathInfo& info, std::string_view path) {
+  for (const pex::cgroup::PathLabel& each : pex::cgroup::kPathLabels) {
+    if (each.field == &PathInfo::runtime || each.field == &PathInfo::qos_class) continue;
+    require((info.*each.field).size() <= path.size());
+  }
 }
 
 bool has_workload(const PathInfo& info) {
@@ -75,6 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   require_that_ids_occur(info, path);
   require_that_parts_fit(info);
+  require_that_nothing_is_longer(info, path);
   require(parse_path(path + "/") == info);
   require(parse_path("//" + path) == info);
   const PathInfo nested = parse_path("/docker/" + std::string(kOuter) + "/below/" + path);
