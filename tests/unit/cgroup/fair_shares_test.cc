@@ -35,10 +35,6 @@ FairShares waiting_at(const Paths& paths) {
   return shares;
 }
 
-void wait_below(FairShares& shares, const std::string& directory, int directories) {
-  for (int i = 0; i < directories; ++i) shares.wait(directory + "/" + std::to_string(i), 0);
-}
-
 std::size_t below(const Paths& paths, const std::string& directory) {
   return static_cast<std::size_t>(
       std::count_if(paths.begin(), paths.end(), [&](const std::string& path) {
@@ -47,30 +43,6 @@ std::size_t below(const Paths& paths, const std::string& directory) {
 }
 
 // --- examples ------------------------------------------------------------------------------------
-
-TEST(FairSharesTest, OfManyPodsAndFewServicesAllServicesHaveAPlace) {
-  FairShares shares;
-  for (int pod = 0; pod < 125; ++pod) wait_below(shares, "/kubepods/" + std::to_string(pod), 2);
-  wait_below(shares, "/system.slice", 60);
-
-  const Paths given = give(shares, 256);
-
-  EXPECT_EQ(below(given, "/system.slice"), 60U);
-  EXPECT_EQ(below(given, "/kubepods"), 196U);
-}
-
-TEST(FairSharesTest, ATenantWhoSpreadsWideOrNestsDeepHasWhatAnotherOneHas) {
-  FairShares shares;
-  wait_below(shares, "/wide", 300);
-  for (int i = 0; i < 20; ++i) wait_below(shares, "/deep/" + std::to_string(i) + "/a/b/c", 20);
-  wait_below(shares, "/plain", 100);
-
-  const Paths given = give(shares, 99);
-
-  EXPECT_EQ(below(given, "/wide"), 33U);
-  EXPECT_EQ(below(given, "/deep"), 33U);
-  EXPECT_EQ(below(given, "/plain"), 33U);
-}
 
 TEST(FairSharesTest, OfTheSameClaimWhoHasUsedMostComesFirstAndThenTheFirstByName) {
   FairShares shares;

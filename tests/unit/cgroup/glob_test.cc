@@ -107,8 +107,6 @@ TEST(GlobTest, OfAThousandBytesIsTaken) {
   }
 }
 
-TEST(GlobTest, KeepsItsPatternAsItWasWritten) { EXPECT_EQ(pattern("/a/**").text(), "/a/**"); }
-
 // A matcher that backtracks would never return.
 TEST(GlobTest, EndsOnHostilePatterns) {
   std::string stars = "/";

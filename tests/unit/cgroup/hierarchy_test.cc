@@ -12,7 +12,9 @@
 namespace pex::cgroup {
 namespace {
 
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Optional;
 using Version = Hierarchy::Version;
 
 TEST(ChooseHierarchyTest, FindsTheTreeThatCarriesPerfEvent) {
@@ -128,36 +130,17 @@ TEST(ChooseHierarchyTest, AccountsInTheTreeOfTheHostWhereItCountsInThat) {
   EXPECT_EQ(hierarchy->accounting, "/host/cgroup/cpu,cpuacct");
 }
 
-TEST(FindHierarchyTest, ReadsFromTheMountTable) {
-  const test::TempTree tree{
-      {"proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"}};
+TEST(FindHierarchyTest, ReadsFromTheMountTableIfThereIsOne) {
+  test::TempTree tree;
+  const auto find = [&] { return find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}}); };
+  ASSERT_FALSE(find());
+  EXPECT_EQ(find().error().code, ENOENT);
 
-  const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
+  tree.write("proc/self/mountinfo", "31 23 0:28 / /tmp rw - tmpfs tmpfs rw\n");
+  EXPECT_EQ(*find(), std::nullopt);
 
-  ASSERT_TRUE(hierarchy);
-  ASSERT_TRUE(hierarchy->has_value());
-  EXPECT_EQ((*hierarchy)->mount, "/sys/fs/cgroup");
-}
-
-TEST(FindHierarchyTest, IsNothingWhereNoTreeCarriesPerfEvent) {
-  const test::TempTree tree{{"proc/self/mountinfo", "31 23 0:28 / /tmp rw - tmpfs tmpfs rw\n"}};
-
-  const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
-
-  ASSERT_TRUE(hierarchy);
-  EXPECT_FALSE(hierarchy->has_value());
-}
-
-TEST(FindHierarchyTest, FailsWhenTheMountTableCannotBeRead) {
-  const test::TempTree tree;
-
-  const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
-
-  ASSERT_FALSE(hierarchy);
-  EXPECT_EQ(hierarchy.error().code, ENOENT);
+  tree.write("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  EXPECT_THAT(*find(), Optional(Field(&Hierarchy::mount, "/sys/fs/cgroup")));
 }
 
 TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndReportsItsVersion) {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -11,16 +10,23 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "support/few_descriptors.h"
 #include "support/temp_tree.h"
 
 namespace pex::cgroup::log_links_test {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using ::testing::SizeIs;
 
 constexpr LogLinks::Clock::time_point kStart{};
 
@@ -39,8 +45,6 @@ std::string names_of(const PodContainer* known) {
   if (known == nullptr) return "unknown";
   return known->pod + "/" + known->namespace_ + "/" + known->container;
 }
-
-std::string names_of(const LogLinks& links, int number) { return names_of(links.find(id(number))); }
 
 std::string outcome(const LogLinks::Update& updated) {
   if (updated.error) return describe(*updated.error);
@@ -87,57 +91,31 @@ TEST(ParseLogLinkTest, TakesNamesUpToTheLengthOfAFileName) {
 
 TEST(ParseLogLinkTest, RefusesWhatIsNearlySuchAName) {
   const std::string hex(64, 'a');
-  const std::string rows[] = {
-      "",
-      ".",
-      "..",
-      ".log",
-      "-.log",
-      "__-.log",
-      hex + ".log",
-      "-" + hex + ".log",
-      "__-" + hex + ".log",
-      "a_b_c-" + hex,
-      "a_b_c-" + hex + ".log.1",
-      "a_b_c-" + hex + ".LOG",
-      "a_b_c-" + hex + "log",
-      "a_b_c-" + hex + ".log\n",
-      "a_b_c" + hex + ".log",
-      "a_b_c_" + hex + ".log",
-      "a_b_c-" + hex.substr(1) + ".log",
-      "a_b_c-" + hex + "a.log",
-      "a_b_c-" + hex.substr(1) + "A.log",
-      "a_b_c-" + hex.substr(1) + "g.log",
-      "a_b_c-" + hex.substr(1) + " .log",
-      "a_b-" + hex + ".log",
-      "ab-" + hex + ".log",
-      "a_b_c_d-" + hex + ".log",
-      "_b_c-" + hex + ".log",
-      "a__c-" + hex + ".log",
-      "a_b_-" + hex + ".log",
-      "A_b_c-" + hex + ".log",
-      "a_B_c-" + hex + ".log",
-      "a_b_C-" + hex + ".log",
-      "-a_b_c-" + hex + ".log",
-      "a-_b_c-" + hex + ".log",
-      "a_-b_c-" + hex + ".log",
-      "a_b-_c-" + hex + ".log",
-      "a_b_-c-" + hex + ".log",
-      "a_b_c--" + hex + ".log",
-      "a_b.b_c-" + hex + ".log",
-      "a_b_c.c-" + hex + ".log",
-      ".a_b_c-" + hex + ".log",
-      "a._b_c-" + hex + ".log",
-      "a..a_b_c-" + hex + ".log",
-      "a.-a_b_c-" + hex + ".log",
-      ".._b_c-" + hex + ".log",
-      "../a_b_c-" + hex + ".log",
-      "a/a_b_c-" + hex + ".log",
-      "a\n_b_c-" + hex + ".log",
-      "a_b\"_c-" + hex + ".log",
-      "a_b_c c-" + hex + ".log",
-      "a\xff_b_c-" + hex + ".log",
-      "a_b_\xc3\xa4-" + hex + ".log",
+  const std::string names[] = {
+      "<id>.log",         "-<id>.log",         "__-<id>.log",        "a_b_c-<id>",
+      "a_b_c-<id>.log.1", "a_b_c-<id>.LOG",    "a_b_c-<id>log",      "a_b_c-<id>.log\n",
+      "a_b_c<id>.log",    "a_b_c_<id>.log",    "a_b_c-<63>.log",     "a_b_c-<id>a.log",
+      "a_b_c-<63>A.log",  "a_b_c-<63>g.log",   "a_b_c-<63> .log",    "a_b-<id>.log",
+      "ab-<id>.log",      "a_b_c_d-<id>.log",  "_b_c-<id>.log",      "a__c-<id>.log",
+      "a_b_-<id>.log",    "A_b_c-<id>.log",    "a_B_c-<id>.log",     "a_b_C-<id>.log",
+      "-a_b_c-<id>.log",  "a-_b_c-<id>.log",   "a_-b_c-<id>.log",    "a_b-_c-<id>.log",
+      "a_b_-c-<id>.log",  "a_b_c--<id>.log",   "a_b.b_c-<id>.log",   "a_b_c.c-<id>.log",
+      ".a_b_c-<id>.log",  "a._b_c-<id>.log",   "a..a_b_c-<id>.log",  "a.-a_b_c-<id>.log",
+      ".._b_c-<id>.log",  "../a_b_c-<id>.log", "a/a_b_c-<id>.log",   "a\n_b_c-<id>.log",
+      "a_b\"_c-<id>.log", "a_b_c c-<id>.log",  "a\xff_b_c-<id>.log", "a_b_\xc3\xa4-<id>.log"};
+  for (std::string name : names) {
+    if (const auto at = name.find("<id>"); at != name.npos) name.replace(at, 4, hex);
+    if (const auto at = name.find("<63>"); at != name.npos) name.replace(at, 4, hex.substr(1));
+    EXPECT_FALSE(parse_log_link(name)) << name;
+  }
+}
+
+TEST(ParseLogLinkTest, RefusesNamesWithoutAnIdThatAreCutOffOrHaveABinaryByte) {
+  const std::string hex(64, 'a');
+  for (const char* name : {"", ".", "..", ".log", "-.log", "__-.log"}) {
+    EXPECT_FALSE(parse_log_link(name)) << name;
+  }
+  const std::string names[] = {
       std::string("a\0a_b_c-", 8) + hex + ".log",
       std::string(255, '_'),
       std::string(255, '\xff'),
@@ -145,7 +123,7 @@ TEST(ParseLogLinkTest, RefusesWhatIsNearlySuchAName) {
       std::string(200, 'p') + "_default_main-" + hex.substr(0, 37) + ".log",
   };
 
-  for (const std::string& row : rows) EXPECT_FALSE(parse_log_link(row)) << row;
+  for (const std::string& name : names) EXPECT_FALSE(parse_log_link(name)) << name;
 }
 
 rc::Gen<std::string> dns_labels() {
@@ -198,361 +176,318 @@ RC_GTEST_PROP(ParseLogLinkTest, TakesNoNameThatItsPartsDoNotMake, ()) {
   if (link) RC_ASSERT(written(*link) == name);
 }
 
-TEST(LogLinksTest, KnowsTheContainersThatAreThereAtTheStart) {
-  const test::TempTree tree{{link_of("web_shop_nginx", 1), ""}, {link_of("db_shop_sql", 2), ""}};
-  LogLinks links(tree.root());
+/// Links in a directory that is listed. Each test begins with the first update.
+class LogLinksTest : public testing::Test {
+ protected:
+  std::string path(const std::string& names, int number) const {
+    return "links/" + link_of(names, number);
+  }
+  void add(const std::string& names, int number) { tree_.write(path(names, number), ""); }
+  void point(const std::string& names, int number, const std::string& target) {
+    std::filesystem::create_symlink(target, tree_.path(path(names, number)));
+  }
+  void remove(const std::string& names, int number) { tree_.remove(path(names, number)); }
 
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
+  std::string update(LogLinks::Clock::duration later = {}) {
+    return outcome(links_.update(kStart + later));
+  }
+  /// Of the containers 1 to 5, as "2 pod/namespace/container".
+  std::vector<std::string> known() const {
+    std::vector<std::string> all;
+    for (int number = 1; number <= 5; ++number) {
+      const PodContainer* names = links_.find(id(number));
+      if (names != nullptr) all.push_back(std::to_string(number) + " " + names_of(names));
+    }
+    return all;
+  }
 
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
-  EXPECT_EQ(names_of(links, 3), "unknown");
-  EXPECT_EQ(names_of(links.find("")), "unknown");
-  EXPECT_EQ(names_of(links.find(id(1).substr(1))), "unknown");
-  EXPECT_EQ(names_of(links.find(id(1) + "0")), "unknown");
+  test::TempTree tree_{{"links/"}};
+  LogLinks links_{tree_.path("links")};
+};
+
+TEST_F(LogLinksTest, KnowsTheContainersThatAreThereAtTheStart) {
+  add("web_shop_nginx", 1);
+  add("db_shop_sql", 2);
+  EXPECT_THAT(known(), IsEmpty());
+
+  EXPECT_EQ(update(), "changed");
+
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx", "2 db/shop/sql"));
+  for (const std::string& other : {std::string(), id(1).substr(1), id(1) + "0"}) {
+    EXPECT_EQ(links_.find(other), nullptr) << other;
+  }
 }
 
-TEST(LogLinksTest, ReadsNamesAloneWhateverStandsBehindThem) {
-  test::TempTree tree{{link_of("file_a_b", 1), "text"}, {link_of("directory_a_b", 2) + "/", ""}};
-  std::filesystem::create_symlink("/nowhere/at/all", tree.path(link_of("nowhere_a_b", 3)));
-  std::filesystem::create_symlink(link_of("itself_a_b", 4), tree.path(link_of("itself_a_b", 4)));
+TEST_F(LogLinksTest, ReadsNamesAloneWhateverStandsBehindThem) {
+  tree_.write(path("file_a_b", 1), "text");
+  tree_.make_directory(path("directory_a_b", 2));
+  point("nowhere_a_b", 3, "/nowhere/at/all");
+  point("itself_a_b", 4, link_of("itself_a_b", 4));
   // Who opens this to read waits for ever.
-  ASSERT_EQ(::mkfifo(tree.path(link_of("pipe_a_b", 5)).c_str(), 0600), 0);
-  LogLinks links(tree.root());
+  ASSERT_EQ(::mkfifo(tree_.path(path("pipe_a_b", 5)).c_str(), 0600), 0);
 
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
+  EXPECT_EQ(update(), "changed");
 
-  EXPECT_EQ(names_of(links, 1), "file/a/b");
-  EXPECT_EQ(names_of(links, 2), "directory/a/b");
-  EXPECT_EQ(names_of(links, 3), "nowhere/a/b");
-  EXPECT_EQ(names_of(links, 4), "itself/a/b");
-  EXPECT_EQ(names_of(links, 5), "pipe/a/b");
+  EXPECT_THAT(known(), ElementsAre("1 file/a/b", "2 directory/a/b", "3 nowhere/a/b", "4 itself/a/b",
+                                   "5 pipe/a/b"));
 }
 
-TEST(LogLinksTest, KnowsThePodOfALinkByTheUidInItsTarget) {
-  test::TempTree tree{{link_of("file_a_b", 1), "/var/log/pods/a_file_uid-1/b/0.log"}};
-  const auto point = [&](const std::string& names, int number, const std::string& target) {
-    std::filesystem::create_symlink(target, tree.path(link_of(names, number)));
-  };
+TEST_F(LogLinksTest, KnowsThePodOfALinkByTheUidInItsTarget) {
+  tree_.write(path("file_a_b", 1), "/var/log/pods/a_file_uid-1/b/0.log");
   point("web_shop_nginx", 2, "/var/log/pods/shop_web_uid-2/nginx/0.log");
   point("db_shop_sql", 3, "/var/log/pods/other_db_uid-3/sql/0.log");
   point("job_shop_run", 4, "/var/log/pods/shop_job_uid-4");
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+  ASSERT_EQ(update(), "changed");
 
-  EXPECT_EQ(names_of(links.find_pod("uid-2")), "web/shop/");
+  EXPECT_EQ(names_of(links_.find_pod("uid-2")), "web/shop/");
   for (const char* uid : {"uid-1", "uid-3", "uid-4", ""}) {
-    EXPECT_EQ(names_of(links.find_pod(uid)), "unknown") << uid;
+    EXPECT_EQ(names_of(links_.find_pod(uid)), "unknown") << uid;
   }
 
   point("late_shop_run", 5, "/var/log/pods/shop_late_uid-5/run/0.log");
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links.find_pod("uid-5")), "late/shop/");
+  EXPECT_EQ(update(), "changed");
+  EXPECT_EQ(names_of(links_.find_pod("uid-5")), "late/shop/");
 
-  tree.remove(link_of("web_shop_nginx", 2));
-  links.update(kStart + std::chrono::minutes{1});
-  EXPECT_EQ(names_of(links.find_pod("uid-2")), "unknown");
+  remove("web_shop_nginx", 2);
+  update(1min);
+  EXPECT_EQ(names_of(links_.find_pod("uid-2")), "unknown");
 }
 
-TEST(LogLinksTest, LearnsOfALinkThatAppearsAndForgetsOneThatVanishes) {
-  test::TempTree tree;
-  LogLinks links(tree.root());
-  EXPECT_EQ(outcome(links.update(kStart)), "unchanged");
+TEST_F(LogLinksTest, LearnsOfALinkThatAppearsAndForgetsOneThatVanishes) {
+  EXPECT_EQ(update(), "unchanged");
 
-  std::filesystem::create_symlink("/nowhere", tree.path(link_of("web_shop_nginx", 1)));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
-  EXPECT_EQ(outcome(links.update(kStart)), "unchanged");
+  point("web_shop_nginx", 1, "/nowhere");
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx"));
+  EXPECT_EQ(update(), "unchanged");
 
-  tree.remove(link_of("web_shop_nginx", 1));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(outcome(links.update(kStart)), "unchanged");
+  remove("web_shop_nginx", 1);
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), IsEmpty());
+  EXPECT_EQ(update(), "unchanged");
 }
 
-TEST(LogLinksTest, KnowsBothContainersOfARestartUntilTheOldLogIsRotatedAway) {
-  test::TempTree tree{{link_of("web_shop_nginx", 1), ""}};
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, KnowsBothContainersOfARestartUntilTheOldLogIsRotatedAway) {
+  add("web_shop_nginx", 1);
+  ASSERT_EQ(update(), "changed");
 
-  tree.write(link_of("web_shop_nginx", 2), "");
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
-  EXPECT_EQ(names_of(links, 2), "web/shop/nginx");
+  add("web_shop_nginx", 2);
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx", "2 web/shop/nginx"));
 
-  tree.remove(link_of("web_shop_nginx", 1));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(names_of(links, 2), "web/shop/nginx");
+  remove("web_shop_nginx", 1);
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("2 web/shop/nginx"));
 }
 
-TEST(LogLinksTest, FollowsALinkThatIsRenamed) {
-  test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""}, {"elsewhere/"}};
-  LogLinks links(tree.path("links"));
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, FollowsALinkThatIsRenamed) {
+  add("web_shop_nginx", 1);
+  ASSERT_EQ(update(), "changed");
 
-  tree.rename("links/" + link_of("web_shop_nginx", 1), "links/" + link_of("db_shop_sql", 2));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
+  tree_.rename(path("web_shop_nginx", 1), path("db_shop_sql", 2));
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("2 db/shop/sql"));
 
-  tree.rename("links/" + link_of("db_shop_sql", 2), "elsewhere/" + link_of("db_shop_sql", 2));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 2), "unknown");
+  tree_.rename(path("db_shop_sql", 2), "elsewhere");
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), IsEmpty());
 
-  tree.rename("elsewhere/" + link_of("db_shop_sql", 2), "links/" + link_of("db_shop_sql", 2));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
+  tree_.rename("elsewhere", path("db_shop_sql", 2));
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("2 db/shop/sql"));
 }
 
-TEST(LogLinksTest, KnowsAContainerAsLongAsAnyOfItsLinksIsThere) {
-  test::TempTree tree{{link_of("b_shop_nginx", 1), ""}};
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, KnowsAContainerAsLongAsAnyOfItsLinksIsThere) {
+  add("b_shop_nginx", 1);
+  ASSERT_EQ(update(), "changed");
 
-  tree.write(link_of("a_shop_nginx", 1), "");
-  tree.write(link_of("c_shop_nginx", 1), "");
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "a/shop/nginx");
+  add("a_shop_nginx", 1);
+  add("c_shop_nginx", 1);
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 a/shop/nginx"));
 
-  tree.remove(link_of("a_shop_nginx", 1));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "b/shop/nginx");
+  remove("a_shop_nginx", 1);
+  EXPECT_EQ(update(), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 b/shop/nginx"));
 }
 
-TEST(LogLinksTest, DoesNotMindWhatElseIsInTheDirectory) {
-  test::TempTree tree{{link_of("web_shop_nginx", 1), ""}};
+TEST_F(LogLinksTest, DoesNotMindWhatElseIsInTheDirectory) {
+  add("web_shop_nginx", 1);
   const std::string strange[] = {
       "\xff\xfe_b_c-" + id(2) + ".log",  link_of("a\n_b_c", 2), std::string(255, '-'),
       link_of(std::string(180, 'x'), 2), "..." + id(2),         "notes.txt"};
-  for (const std::string& name : strange) tree.write("before" + name.substr(6), "");
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+  for (const std::string& name : strange) tree_.write("links/before" + name.substr(6), "");
+  ASSERT_EQ(update(), "changed");
 
-  for (const std::string& name : strange) tree.write(name, "");
+  for (const std::string& name : strange) tree_.write("links/" + name, "");
 
-  EXPECT_EQ(outcome(links.update(kStart)), "unchanged");
-  EXPECT_EQ(outcome(links.update(kStart + 1min)), "unchanged");
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
-  EXPECT_EQ(names_of(links, 2), "unknown");
+  EXPECT_EQ(update(), "unchanged");
+  EXPECT_EQ(update(1min), "unchanged");
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx"));
 }
 
-TEST(LogLinksTest, NoticesADirectoryThatIsCreatedAgain) {
-  test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""}};
-  LogLinks links(tree.path("links"));
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, FollowsThePathToAnotherDirectory) {
+  const auto make = [&](const std::string& in) { tree_.write(in + link_of("db_shop_sql", 2), ""); };
+  struct Row {
+    const char* name;
+    std::function<void()> happens;
+  };
+  const Row rows[] = {
+      {"in its place",
+       [&] { make("new/"), tree_.rename("links", "old"), tree_.rename("new", "links"); }},
+      {"created again", [&] { tree_.remove("links"), make("links/"); }},
+      {"another link",
+       [&] {
+         make("new/");
+         tree_.remove("links");
+         std::filesystem::create_directory_symlink(tree_.path("new"), tree_.path("links"));
+       }},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    LogLinks links(tree_.path("links"));
+    add("web_shop_nginx", 1);
+    (void)links.update(kStart);
 
-  tree.remove("links");
-  tree.write("links/" + link_of("db_shop_sql", 2), "");
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
+    row.happens();
 
-  tree.write("links/" + link_of("db_shop_sql", 3), "");
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  EXPECT_EQ(names_of(links, 3), "db/shop/sql");
+    EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
+    EXPECT_EQ(links.find(id(1)), nullptr);
+    EXPECT_EQ(names_of(links.find(id(2))), "db/shop/sql");
+
+    tree_.write("old/" + link_of("job_shop_run", 3), "");
+    add("job_shop_run", 4);
+    EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
+    EXPECT_EQ(links.find(id(3)), nullptr);
+    EXPECT_EQ(names_of(links.find(id(4))), "job/shop/run");
+  }
 }
 
-TEST(LogLinksTest, LeavesADirectoryThatIsMovedAwayForTheOneInItsPlace) {
-  test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""},
-                      {"new/" + link_of("db_shop_sql", 2), ""}};
-  LogLinks links(tree.path("links"));
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, ReportsWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInASecond) {
+  tree_.remove("links");
 
-  tree.rename("links", "old");
-  tree.rename("new", "links");
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
-
-  tree.write("old/" + link_of("web_shop_nginx", 3), "");
-  tree.write("links/" + link_of("web_shop_nginx", 4), "");
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  EXPECT_EQ(names_of(links, 3), "unknown");
-  EXPECT_EQ(names_of(links, 4), "web/shop/nginx");
-}
-
-TEST(LogLinksTest, FollowsThePathToAnotherDirectory) {
-  test::TempTree tree{{"a/" + link_of("web_shop_nginx", 1), ""},
-                      {"b/" + link_of("db_shop_sql", 2), ""}};
-  std::filesystem::create_directory_symlink(tree.path("a"), tree.path("links"));
-  LogLinks links(tree.path("links"));
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
-
-  tree.remove("links");
-  std::filesystem::create_directory_symlink(tree.path("b"), tree.path("links"));
-  EXPECT_EQ(outcome(links.update(kStart)), "changed");
-  EXPECT_EQ(names_of(links, 1), "unknown");
-  EXPECT_EQ(names_of(links, 2), "db/shop/sql");
-}
-
-TEST(LogLinksTest, ReportsWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInASecond) {
-  test::TempTree tree;
-  LogLinks links(tree.path("links"));
-
-  const LogLinks::Update updated = links.update(kStart);
+  const LogLinks::Update updated = links_.update(kStart);
   ASSERT_TRUE(updated.error);
   EXPECT_EQ(updated.error->code, ENOENT);
-  EXPECT_EQ(updated.error->attempted, "read the directory '" + tree.path("links") + "'");
+  EXPECT_EQ(updated.error->attempted, "read the directory '" + tree_.path("links") + "'");
   EXPECT_THAT(updated.error->remedy.text(), HasSubstr("mount the node's /var/log/containers"));
 
-  tree.write("links/" + link_of("web_shop_nginx", 1), "");
-  EXPECT_THAT(outcome(links.update(kStart + 999ms)), HasSubstr("ENOENT"));
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
+  add("web_shop_nginx", 1);
+  EXPECT_THAT(update(999ms), HasSubstr("ENOENT"));
+  EXPECT_EQ(update(1s), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx"));
 }
 
-TEST(LogLinksTest, KeepsWhatItKnowsWhileTheDirectoryIsGone) {
-  test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""}};
-  LogLinks links(tree.path("links"));
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, KeepsWhatItKnowsWhileTheDirectoryIsGone) {
+  add("web_shop_nginx", 1);
+  ASSERT_EQ(update(), "changed");
 
-  tree.rename("links", "elsewhere");
-  EXPECT_THAT(outcome(links.update(kStart + 1s)), HasSubstr("ENOENT"));
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
+  tree_.rename("links", "elsewhere");
+  EXPECT_THAT(update(1s), HasSubstr("ENOENT"));
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx"));
 
-  tree.rename("elsewhere", "links");
-  EXPECT_EQ(outcome(links.update(kStart + 2s)), "unchanged");
-  tree.write("links/" + link_of("web_shop_nginx", 2), "");
-  EXPECT_EQ(outcome(links.update(kStart + 2s)), "changed");
-  EXPECT_EQ(names_of(links, 1), "web/shop/nginx");
-  EXPECT_EQ(names_of(links, 2), "web/shop/nginx");
+  tree_.rename("elsewhere", "links");
+  EXPECT_EQ(update(2s), "unchanged");
+  add("web_shop_nginx", 2);
+  EXPECT_EQ(update(2s), "changed");
+  EXPECT_THAT(known(), ElementsAre("1 web/shop/nginx", "2 web/shop/nginx"));
 }
 
-TEST(LogLinksTest, RefusesWhatIsNoDirectory) {
-  const test::TempTree tree{{"file", ""}};
-  LogLinks links(tree.path("file"));
+TEST_F(LogLinksTest, RefusesWhatIsNoDirectory) {
+  tree_.remove("links");
+  tree_.write("links", "");
 
-  const LogLinks::Update updated = links.update(kStart);
-
-  ASSERT_TRUE(updated.error);
-  EXPECT_EQ(updated.error->code, ENOTDIR);
+  EXPECT_THAT(links_.update(kStart).error, Optional(Field(&Error::code, ENOTDIR)));
 }
 
-TEST(LogLinksTest, NoticesEachOfManyChangesInTheSameTickOfTheClock) {
-  test::TempTree tree;
-  LogLinks links(tree.root());
-
+TEST_F(LogLinksTest, NoticesEachOfManyChangesInTheSameTickOfTheClock) {
   for (int number = 1; number <= 300; ++number) {
-    tree.write(link_of("a_b_c", number), "");
-    ASSERT_EQ(outcome(links.update(kStart)), "changed") << number;
-    ASSERT_EQ(names_of(links, number), "a/b/c");
+    add("a_b_c", number);
+    ASSERT_EQ(update(), "changed") << number;
+    ASSERT_EQ(names_of(links_.find(id(number))), "a/b/c");
   }
 }
 
 /// Of the past, or of the future, once the clock was set back.
-TEST(LogLinksTest, ReadsAgainOnceAMinuteADirectoryWhoseTimesDoNotChange) {
+TEST_F(LogLinksTest, ReadsAgainOnceAMinuteADirectoryWhoseTimesDoNotChange) {
   for (const std::chrono::hours from_now : {-24h, 24h}) {
-    test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""}};
-    LogLinks links(tree.path("links"));
+    LogLinks links(tree_.path("links"));
     const auto time = std::filesystem::file_time_type::clock::now() + from_now;
-    std::filesystem::last_write_time(tree.path("links"), time);
-    ASSERT_EQ(outcome(links.update(kStart)), "changed");
+    std::filesystem::last_write_time(tree_.path("links"), time);
+    (void)links.update(kStart);
 
-    tree.write("links/" + link_of("db_shop_sql", 2), "");
-    std::filesystem::last_write_time(tree.path("links"), time);
+    add("db_shop_sql", 2);
+    std::filesystem::last_write_time(tree_.path("links"), time);
     EXPECT_EQ(outcome(links.update(kStart + 59s)), "unchanged") << from_now.count();
     EXPECT_EQ(outcome(links.update(kStart + 60s)), "changed");
 
-    EXPECT_EQ(names_of(links, 2), "db/shop/sql");
+    EXPECT_EQ(names_of(links.find(id(2))), "db/shop/sql");
+    remove("db_shop_sql", 2);
   }
 }
 
-TEST(LogLinksTest, KnowsNoMoreThanItMayAndReportsIt) {
-  test::TempTree tree{{link_of("a_b_c", 1), ""}, {link_of("a_b_c", 2), ""}};
-  LogLinks links(tree.root(), 3);
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
-  const auto known = [&] {
-    int count = 0;
-    for (int number = 1; number <= 5; ++number) count += links.find(id(number)) != nullptr;
-    return count;
-  };
+TEST_F(LogLinksTest, KnowsNoMoreThanItMayAndReportsIt) {
+  links_ = LogLinks(tree_.path("links"), 3);
+  add("a_b_c", 1);
+  add("a_b_c", 2);
+  ASSERT_EQ(update(), "changed");
 
-  tree.write(link_of("a_b_c", 3), "");
-  EXPECT_EQ(outcome(links.update(kStart + 1s)), "changed");
-  tree.write(link_of("a_b_c", 4), "");
-  tree.write(link_of("a_b_c", 5), "");
+  add("a_b_c", 3);
+  EXPECT_EQ(update(1s), "changed");
+  add("a_b_c", 4);
+  add("a_b_c", 5);
   const std::string trouble =
-      "not knowing all containers of '" + tree.root() +
+      "not knowing all containers of '" + tree_.path("links") +
       "', which has more than 3 entries. Remedy: remove the entries that do not belong there";
-  EXPECT_EQ(outcome(links.update(kStart + 2s)), trouble);
-  EXPECT_EQ(known(), 3);
-  EXPECT_EQ(outcome(links.update(kStart + 60s)), trouble);
-  EXPECT_EQ(known(), 3);
+  EXPECT_EQ(update(2s), trouble);
+  EXPECT_THAT(known(), SizeIs(3));
+  EXPECT_EQ(update(60s), trouble);
+  EXPECT_THAT(known(), SizeIs(3));
 
-  tree.remove(link_of("a_b_c", 1));
-  tree.remove(link_of("a_b_c", 2));
-  EXPECT_THAT(outcome(links.update(kStart + 60s)), ::testing::Not(HasSubstr("Remedy")));
-  EXPECT_EQ(known(), 3);
+  remove("a_b_c", 1);
+  remove("a_b_c", 2);
+  EXPECT_THAT(update(60s), ::testing::Not(HasSubstr("Remedy")));
+  EXPECT_THAT(known(), SizeIs(3));
 }
 
-TEST(LogLinksTest, CountsEntriesOfOtherFormsTowardsTheBoundSoThatListingIsBounded) {
-  const test::TempTree tree{{"a", ""}, {"b", ""}, {"c", ""}, {link_of("a_b_c", 1), ""}};
-  LogLinks three(tree.root(), 3);
-  LogLinks four(tree.root(), 4);
+TEST_F(LogLinksTest, CountsEntriesOfOtherFormsTowardsTheBoundSoThatListingIsBounded) {
+  for (const char* name : {"links/a", "links/b", "links/c"}) tree_.write(name, "");
+  add("a_b_c", 1);
+  LogLinks three(tree_.path("links"), 3);
+  LogLinks four(tree_.path("links"), 4);
 
   EXPECT_THAT(outcome(three.update(kStart)), HasSubstr("more than 3 entries"));
   EXPECT_EQ(outcome(four.update(kStart)), "changed");
 }
 
-TEST(LogLinksTest, HasRoomForALinkThatReplacesOneItKnows) {
-  test::TempTree tree{{"links/" + link_of("a_b_c", 1), ""}, {"new", ""}};
-  LogLinks links(tree.path("links"), 1);
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+TEST_F(LogLinksTest, HasRoomForALinkThatReplacesOneItKnows) {
+  links_ = LogLinks(tree_.path("links"), 1);
+  add("a_b_c", 1);
+  ASSERT_EQ(update(), "changed");
 
-  tree.rename("new", "links/" + link_of("a_b_c", 1));
+  tree_.write("new", "");
+  tree_.rename("new", path("a_b_c", 1));
 
-  EXPECT_EQ(outcome(links.update(kStart)), "unchanged");
-  EXPECT_EQ(names_of(links, 1), "a/b/c");
+  EXPECT_EQ(update(), "unchanged");
+  EXPECT_THAT(known(), ElementsAre("1 a/b/c"));
 }
 
-/// As long as it lives, this process can open nothing.
-class NoDescriptorLeft {
- public:
-  NoDescriptorLeft() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{0, before_.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &none);
+TEST_F(LogLinksTest, OutlivesALackOfDescriptorsAndKnowsASecondLaterWhatAppearedMeanwhile) {
+  add("a_b_c", 1);
+  ASSERT_EQ(update(), "changed");
+  for (const auto later : {60s, 180s}) {
+    if (later == 180s) add("d_e_f", 2);
+    {
+      const test::FewDescriptors none{0};
+      const LogLinks::Update updated = links_.update(kStart + later);
+      ASSERT_TRUE(updated.error);
+      EXPECT_EQ(updated.error->code, EMFILE);
+      EXPECT_EQ(updated.error->remedy, "raise " + ProgramTerm::kOpenFileLimit);
+    }
+    EXPECT_THAT(known(), ElementsAre("1 a/b/c"));
+    EXPECT_EQ(update(later + 1s), later == 60s ? "unchanged" : "changed");
   }
-  NoDescriptorLeft(const NoDescriptorLeft&) = delete;
-  NoDescriptorLeft& operator=(const NoDescriptorLeft&) = delete;
-  ~NoDescriptorLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
-TEST(LogLinksTest, OutlivesALackOfDescriptors) {
-  const test::TempTree tree{{link_of("a_b_c", 1), ""}};
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
-
-  {
-    const NoDescriptorLeft none;
-    const LogLinks::Update updated = links.update(kStart + 60s);
-    ASSERT_TRUE(updated.error);
-    EXPECT_EQ(updated.error->code, EMFILE);
-    EXPECT_EQ(updated.error->remedy, "raise " + ProgramTerm::kOpenFileLimit);
-  }
-
-  EXPECT_EQ(names_of(links, 1), "a/b/c");
-  EXPECT_EQ(outcome(links.update(kStart + 61s)), "unchanged");
-}
-
-TEST(LogLinksTest, KnowsALinkThatAppearedWithoutDescriptorsASecondAfterThereAreSome) {
-  test::TempTree tree{{link_of("a_b_c", 1), ""}};
-  LogLinks links(tree.root());
-  ASSERT_EQ(outcome(links.update(kStart)), "changed");
-  tree.write(link_of("d_e_f", 2), "");
-
-  {
-    const NoDescriptorLeft none;
-    EXPECT_TRUE(links.update(kStart + 60s).error);
-  }
-
-  EXPECT_EQ(outcome(links.update(kStart + 61s)), "changed");
-  EXPECT_EQ(names_of(links, 2), "d/e/f");
+  EXPECT_THAT(known(), ElementsAre("1 a/b/c", "2 d/e/f"));
 }
 
 }  // namespace

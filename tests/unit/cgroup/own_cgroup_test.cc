@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cgroup/hierarchy.h"
 #include "real_cgroups.h"
@@ -16,147 +17,79 @@ namespace {
 
 using Version = Hierarchy::Version;
 
-class OwnCgroupTest : public testing::Test {
- protected:
-  /// What the kernel shows of this thread, and of the mounts: the part of the hierarchy at a point
-  /// of the tree.
-  void show(const std::string& cgroups) { tree_.write("proc/thread-self/cgroup", cgroups); }
-  void mount(const std::string& part, const std::string& point, const char* type = "cgroup2",
-             const char* options = "rw") {
-    mounts_ += "30 23 0:26 " + part + " " + tree_.path(point) + " rw - " + type + " none " +
-               options + "\n";
-    tree_.write("proc/self/mountinfo", mounts_);
-  }
-  /// This thread is in the cgroup of that directory.
-  void enter(const std::string& directory, const char* file = "cgroup.threads") {
-    tree_.write(directory + "/" + file, "1\n" + std::to_string(::gettid()) + "\n");
-  }
+TEST(OwnCgroupTest, IsTheDirectoryThatListsTheThreadWhereTheMountShowsIt) {
+  struct Row {
+    const char* name;
+    const char* cgroups;              ///< what the kernel shows of this thread, if it does
+    std::vector<const char*> mounts;  ///< "part point", of version 2
+    std::vector<const char*> others;  ///< directories that list other threads
+    const char* entered;              ///< the directory that lists this thread
+    const char* asked = "cg";         ///< in which mount
+    bool is_found = true;
+  };
+  const Row rows[] = {
+      {"below the root", "0::/a/b\n", {"/ cg"}, {}, "cg/a/b"},
+      {"the root", "0::/\n", {"/ cg"}, {}, "cg"},
+      {"in the part that is mounted", "0::/docker/x/a\n", {"/docker/x cg"}, {}, "cg/a"},
+      {"outside of it", "0::/docker/xy/a\n", {"/docker/x cg"}, {}, "cg/a", "cg", false},
+      {"without a table of mounts", "0::/a\n", {}, {}, "cg/a"},
+      {"not shown", nullptr, {"/ cg"}, {}, "cg", "cg", false},
+      {"nothing shown", "", {"/ cg"}, {}, "cg", "cg", false},
+      {"no path", "0::\n", {"/ cg"}, {}, "cg", "cg", false},
+      {"nonsense", "nonsense", {"/ cg"}, {}, "cg", "cg", false},
+      {"no absolute path", "0::a\n", {"/ cg"}, {}, "cg", "cg", false},
+      {"another hierarchy", "3:cpu:/\n", {"/ cg"}, {}, "cg", "cg", false},
+      {"thread not listed", "0::/a\n", {"/ cg"}, {"cg/a"}, "cg/b", "cg", false},
+      {"of a namespace in its own mount", "0::/a\n", {"/../.. cg", "/ own"}, {"cg/pod/a"}, "own/a"},
+      {"of a namespace in the mount of the host",
+       "0::/a\n",
+       {"/../.. cg"},
+       {"cg/pods/1/a", "cg/pods/2", "cg/a"},
+       "cg/pods/3/a"},
+      {"the root of its namespace", "0::/\n", {"/.. cg"}, {}, "cg/pod"},
+      {"outside of its namespace", "0::/../b\n", {"/../.. cg"}, {}, "cg/pods/b"},
+      {"outside of what the mount shows",
+       "0::/../b\n",
+       {"/ own/sub"},
+       {},
+       "own/b",
+       "own/sub",
+       false},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    test::TempTree tree;
+    if (row.cgroups) tree.write("proc/thread-self/cgroup", row.cgroups);
+    std::string mounts;
+    for (const std::string mount : row.mounts) {
+      const std::size_t space = mount.find(' ');
+      mounts += "30 23 0:26 " + mount.substr(0, space) + " " + tree.path(mount.substr(space + 1)) +
+                " rw - cgroup2 none rw\n";
+    }
+    if (!mounts.empty()) tree.write("proc/self/mountinfo", mounts);
+    for (const std::string other : row.others) tree.write(other + "/cgroup.threads", "1\n");
+    tree.write(std::string(row.entered) + "/cgroup.threads",
+               "1\n" + std::to_string(::gettid()) + "\n");
 
-  std::uint64_t inode(const std::string& directory) const {
-    return inode_at(tree_.path(directory));
-  }
-  std::optional<std::uint64_t> own(const std::string& mount, Version version = Version::kV2) const {
-    return own_cgroup_id({.procfs = tree_.path("proc"), .cgroupfs = {}},
-                         {tree_.path(mount), version});
-  }
+    const auto own = own_cgroup_id({.procfs = tree.path("proc"), .cgroupfs = {}},
+                                   {tree.path(row.asked), Version::kV2});
 
-  test::TempTree tree_;
-
- private:
-  std::string mounts_;
-};
-
-TEST_F(OwnCgroupTest, IsThatOfTheProcessFileSystem) {
-  show("0::/a/b\n");
-  mount("/", "cg");
-  enter("cg/a/b");
-
-  EXPECT_EQ(own("cg"), inode("cg/a/b"));
-}
-
-TEST_F(OwnCgroupTest, MayBeTheRoot) {
-  show("0::/\n");
-  mount("/", "cg");
-  enter("cg");
-
-  EXPECT_EQ(own("cg"), inode("cg"));
-}
-
-TEST_F(OwnCgroupTest, OfVersion1IsThatOfPerfEvent) {
-  show("5:cpu:/a\n4:perf_event:/b\n0::/c\n");
-  mount("/", "perf", "cgroup", "rw,perf_event");
-  mount("/", "unified");
-  enter("perf/b", "tasks");
-  enter("unified/c");
-
-  EXPECT_EQ(own("perf", Version::kV1), inode("perf/b"));
-}
-
-TEST_F(OwnCgroupTest, IsInThePartThatIsMounted) {
-  show("0::/docker/x/a\n");
-  mount("/docker/x", "cg");
-  enter("cg/a");
-
-  EXPECT_EQ(own("cg"), inode("cg/a"));
-}
-
-TEST_F(OwnCgroupTest, IsNothingOutsideOfThePartThatIsMounted) {
-  show("0::/docker/xy/a\n");
-  mount("/docker/x", "cg");
-  enter("cg/a");
-
-  EXPECT_EQ(own("cg"), std::nullopt);
-}
-
-TEST_F(OwnCgroupTest, IsFoundWithoutATableOfMounts) {
-  show("0::/a\n");
-  enter("cg/a");
-
-  EXPECT_EQ(own("cg"), inode("cg/a"));
-}
-
-TEST_F(OwnCgroupTest, IsNothingIfItIsNotShown) {
-  mount("/", "cg");
-  enter("cg");
-  EXPECT_EQ(own("cg"), std::nullopt);
-
-  for (const char* text : {"", "0::\n", "nonsense", "0::a\n", "3:cpu:/\n"}) {
-    show(text);
-    EXPECT_EQ(own("cg"), std::nullopt) << text;
+    EXPECT_EQ(own.has_value(), row.is_found);
+    if (own) EXPECT_EQ(*own, inode_at(tree.path(row.entered)));
   }
 }
 
-TEST_F(OwnCgroupTest, IsNothingWhereTheDirectoryDoesNotListTheThread) {
-  show("0::/a\n");
-  mount("/", "cg");
-  tree_.write("cg/a/cgroup.threads", "1\n");
+TEST(OwnCgroupTest, OfVersion1IsThatOfPerfEvent) {
+  test::TempTree tree{{"proc/thread-self/cgroup", "5:cpu:/a\n4:perf_event:/b\n0::/c\n"}};
+  tree.write("proc/self/mountinfo", "30 23 0:26 / " + tree.path("perf") +
+                                        " rw - cgroup none rw,perf_event\n" + "31 23 0:27 / " +
+                                        tree.path("unified") + " rw - cgroup2 none rw\n");
+  tree.write("perf/b/tasks", std::to_string(::gettid()) + "\n");
+  tree.write("unified/c/cgroup.threads", std::to_string(::gettid()) + "\n");
 
-  EXPECT_EQ(own("cg"), std::nullopt);
-}
-
-TEST_F(OwnCgroupTest, OfANamespaceIsInItsOwnMount) {
-  show("0::/a\n");
-  mount("/../..", "host");
-  mount("/", "own");
-  tree_.make_directory("host/kubepods/pod/a");
-  enter("own/a");
-
-  EXPECT_EQ(own("host"), inode("own/a"));
-}
-
-TEST_F(OwnCgroupTest, OfANamespaceIsSearchedInTheMountOfTheHost) {
-  show("0::/a\n");
-  mount("/../..", "host");
-  tree_.write("host/kubepods/pod1/a/cgroup.threads", "17\n");
-  tree_.make_directory("host/kubepods/pod2");
-  tree_.make_directory("host/a");
-  enter("host/kubepods/pod3/a");
-
-  EXPECT_EQ(own("host"), inode("host/kubepods/pod3/a"));
-}
-
-TEST_F(OwnCgroupTest, MayBeTheRootOfItsNamespace) {
-  show("0::/\n");
-  mount("/..", "host");
-  enter("host/pod");
-
-  EXPECT_EQ(own("host"), inode("host/pod"));
-}
-
-TEST_F(OwnCgroupTest, MayBeOutsideOfItsNamespace) {
-  show("0::/../b\n");
-  mount("/../..", "host");
-  enter("host/kubepods/b");
-
-  EXPECT_EQ(own("host"), inode("host/kubepods/b"));
-}
-
-TEST_F(OwnCgroupTest, IsNothingOutsideOfAMountThatShowsOnlyItsNamespace) {
-  show("0::/../b\n");
-  mount("/", "own/sub");
-  enter("own/b");
-
-  EXPECT_EQ(own("own/sub"), std::nullopt);
+  EXPECT_EQ(own_cgroup_id({.procfs = tree.path("proc"), .cgroupfs = {}},
+                          {tree.path("perf"), Version::kV1}),
+            inode_at(tree.path("perf/b")));
 }
 
 using RealOwnCgroupTest = RealCgroupsTest;

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "unit/cgroup/patterns.h"
+
 namespace pex::cgroup::selection_test {
 namespace {
 
 std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
   std::vector<Pattern> all;
-  for (const std::string& text : texts) all.push_back(*Pattern::parse(text));
+  for (const std::string& text : texts) all.push_back(pattern(text));
   return all;
 }
 
@@ -85,12 +87,6 @@ TEST(SelectionTest, DoesNotReadBelowWhatIsExcludedWithAllBelowIt) {
 }
 
 using Components = std::vector<std::string>;
-
-std::string path_of(std::span<const std::string> components) {
-  std::string path;
-  for (const std::string& component : components) path += "/" + component;
-  return path.empty() ? "/" : path;
-}
 
 rc::Gen<std::vector<std::string>> some_patterns() {
   return rc::gen::resize(

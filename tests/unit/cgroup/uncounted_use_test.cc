@@ -159,26 +159,25 @@ TEST(UncountedUseTest, GoesOnSoonWhereTheAccountOfTheRootLacksTime) {
   EXPECT_EQ(machine.update({{"/a"}})->total, 1s);
 }
 
-TEST(UncountedUseTest, DoesNotReadAnIdleCgroupAndKnowsWhatItDidWhenItWakes) {
-  Machine machine{std::vector<std::string>{"/a"}};
-  (void)machine.update({{"/a"}});
-  const std::size_t before = machine.reads;
-  (void)machine.update({{"/a", 0s, State::kIdle}});
-  EXPECT_EQ(machine.reads - before, 1) << "the root";
-  machine.run("/a", 1s);
+TEST(UncountedUseTest, DoesNotReadACgroupThatIsIdleOrStandsStillAndKnowsLaterWhatItDid) {
+  struct Row {
+    const char* name;
+    Counted before, still, later;
+  };
+  const Row rows[] = {
+      {"idle", {"/a"}, {"/a", 0s, State::kIdle}, {"/a"}},
+      {"counters have stood still", {"/a", 5s}, {"/a", 5s}, {"/a", 5900ms}},
+  };
+  for (const Row& row : rows) {
+    Machine machine{std::vector<std::string>{"/a"}};
+    (void)machine.update({row.before});
+    const std::size_t reads = machine.reads;
+    (void)machine.update({row.still});
+    EXPECT_EQ(machine.reads - reads, 1) << "the root, where it is " << row.name;
+    machine.run("/a", 1s);
 
-  EXPECT_EQ(machine.update({{"/a"}})->total, 0ns);
-}
-
-TEST(UncountedUseTest, DoesNotReadACgroupWhoseCountersHaveStoodStill) {
-  Machine machine{std::vector<std::string>{"/a"}};
-  (void)machine.update({{"/a", 5s}});
-  const std::size_t before = machine.reads;
-  (void)machine.update({{"/a", 5s}});
-  EXPECT_EQ(machine.reads - before, 1) << "the root";
-  machine.run("/a", 1s);
-
-  EXPECT_EQ(machine.update({{"/a", 5900ms}})->total, 0ns);
+    EXPECT_EQ(machine.update({row.later})->total, 0ns) << row.name;
+  }
 }
 
 TEST(UncountedUseTest, NeverFallsWhereTheTimeOfTheRootIsBehind) {
