@@ -25,14 +25,6 @@ Expected all_of(const CgroupNames& names) {
   return all;
 }
 
-TEST(CgroupNamesTest, KnowNothingAtFirst) {
-  const CgroupNames names;
-
-  EXPECT_EQ(names.path_of(0), nullptr);
-  EXPECT_EQ(names.path_of(1), nullptr);
-  EXPECT_EQ(all_of(names), Expected{});
-}
-
 TEST(CgroupNamesTest, StayAsTheyWereWhenOthersAreMadeOfThem) {
   const CgroupNames before = CgroupNames{}.with({{1, "/"}, {2, "/a"}});
 
@@ -40,12 +32,6 @@ TEST(CgroupNamesTest, StayAsTheyWereWhenOthersAreMadeOfThem) {
 
   EXPECT_EQ(all_of(before), (Expected{{1, "/"}, {2, "/a"}}));
   EXPECT_EQ(all_of(after), (Expected{{1, "/"}, {2, "/a"}, {3, "/a/b"}}));
-}
-
-TEST(CgroupNamesTest, HaveTheNewNameOfACgroupThatWasRenamed) {
-  const CgroupNames before = CgroupNames{}.with({{1, "/"}, {2, "/a"}});
-
-  EXPECT_EQ(all_of(before.with({{2, "/b"}})), (Expected{{1, "/"}, {2, "/b"}}));
 }
 
 TEST(CgroupNamesTest, ShareTheNamesThatAreThereAlready) {

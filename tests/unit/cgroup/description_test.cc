@@ -54,7 +54,6 @@ TEST(DescriberTest, ReportsWhatThePathHolds) {
   };
   const Row rows[] = {
       {"/", {}, {}, ""},
-      {"/batch/night", {}, {}, ""},
       {"/system.slice/web@1.service",
        {},
        {{"unit", "web@1.service"}, {"slice", "system.slice"}},

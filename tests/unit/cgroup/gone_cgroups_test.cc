@@ -86,16 +86,16 @@ class GoneCgroupsTest : public testing::Test {
   }
 
   CgroupTree host_;
+  Discovery discovery_ = discovery(all_levels(selection({"/*"})));
 };
 
 TEST_F(GoneCgroupsTest, AreInOneResultWithoutADirectory) {
   host_.make("a");
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
-  const Found before = update(discovery, {});
+  const Found before = update(discovery_, {});
   const NamedCgroup gone = brief("Z");
 
-  const Found with = update(discovery, Reports{gone});
-  const Found after = update(discovery, {});
+  const Found with = update(discovery_, Reports{gone});
+  const Found after = update(discovery_, {});
 
   ASSERT_THAT(paths(with), ElementsAre("/Z", "/a"));  // by path
   EXPECT_EQ(with->cgroups[0]->id, gone.id);
@@ -103,63 +103,57 @@ TEST_F(GoneCgroupsTest, AreInOneResultWithoutADirectory) {
   EXPECT_FALSE(still_exists(*with->cgroups[0]));
   EXPECT_EQ(with->cgroups[1], before->cgroups[0]);
   EXPECT_THAT(paths(after), ElementsAre("/a"));
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreMissedWithoutReports) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   brief("a");
 
-  const auto found = discovery.update(kPlenty, kStart);
+  const auto found = discovery_.update(kPlenty, kStart);
 
   ASSERT_TRUE(found);
   EXPECT_THAT(paths(*found), IsEmpty());
-  EXPECT_EQ(discovery.take_missed(), 1U);
+  EXPECT_EQ(discovery_.take_missed(), 1U);
 }
 
 TEST_F(GoneCgroupsTest, AreNotMissedIfTheirReportsComeLater) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup gone = brief("a");
-  update(discovery, {});  // inotify is read, and the ring is not
+  update(discovery_, {});  // inotify is read, and the ring is not
 
-  const Found found = update(discovery, Reports{gone});
+  const Found found = update(discovery_, Reports{gone});
 
   EXPECT_THAT(paths(found), ElementsAre("/a"));
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreNotMissedIfTheirReportsComeEarlier) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
-
-  EXPECT_THAT(paths(update(discovery, Reports{{4711, "/a"}})), ElementsAre("/a"));
+  EXPECT_THAT(paths(update(discovery_, Reports{{4711, "/a"}})), ElementsAre("/a"));
   brief("a");  // inotify is read now
 
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreMissedIfNoReportComes) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup reported = brief("a");
   brief("a");
   brief("b");
 
-  update(discovery, Reports{reported});
-  EXPECT_EQ(discovery.take_missed(), 0U);
+  update(discovery_, Reports{reported});
+  EXPECT_EQ(discovery_.take_missed(), 0U);
 
-  EXPECT_EQ(missed(discovery), 2U);
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 2U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreMissedAtOnceWhenReportsEnd) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup late = brief("a");
-  update(discovery, {});
+  update(discovery_, {});
 
-  const auto found = discovery.update(kPlenty, kStart);  // counts by descriptors from now on
+  const auto found = discovery_.update(kPlenty, kStart);  // counts by descriptors from now on
 
   ASSERT_TRUE(found);
-  EXPECT_EQ(discovery.take_missed(), 1U);
-  EXPECT_THAT(paths(update(discovery, Reports{late})), ElementsAre("/a"));  // and by records again
+  EXPECT_EQ(discovery_.take_missed(), 1U);
+  EXPECT_THAT(paths(update(discovery_, Reports{late})), ElementsAre("/a"));  // and by records again
 }
 
 TEST_F(GoneCgroupsTest, AreOnlyThoseThatAreSelected) {
@@ -174,27 +168,25 @@ TEST_F(GoneCgroupsTest, AreOnlyThoseThatAreSelected) {
 }
 
 TEST_F(GoneCgroupsTest, AreNotThoseThatExist) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   host_.make("a");
   const NamedCgroup made{host_.inode("a"), "/a"};
 
-  const Found found = update(discovery, Reports{made});
+  const Found found = update(discovery_, Reports{made});
 
   ASSERT_THAT(paths(found), ElementsAre("/a"));
   EXPECT_TRUE(found->cgroups[0]->directory);
-  EXPECT_EQ(update(discovery, Reports{made}), found);
+  EXPECT_EQ(update(discovery_, Reports{made}), found);
 }
 
 TEST_F(GoneCgroupsTest, AreNotThoseThatWereHeld) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   host_.make("a");
   const NamedCgroup made{host_.inode("a"), "/a"};
-  update(discovery, {});
+  update(discovery_, {});
   host_.remove("a");
 
-  EXPECT_THAT(paths(update(discovery, Reports{made})), IsEmpty());
-  EXPECT_THAT(paths(update(discovery, Reports{made}, kPlenty, kStart + 59s)), IsEmpty());
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_THAT(paths(update(discovery_, Reports{made})), IsEmpty());
+  EXPECT_THAT(paths(update(discovery_, Reports{made}, kPlenty, kStart + 59s)), IsEmpty());
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreThoseThatWereFoundAndCouldNotBeHeldAnyMore) {
@@ -216,35 +208,32 @@ TEST_F(GoneCgroupsTest, AreThoseThatWereFoundAndCouldNotBeHeldAnyMore) {
 }
 
 TEST_F(GoneCgroupsTest, AreThereOnceHoweverOftenTheyAreReported) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup gone = brief("a");
 
-  EXPECT_THAT(paths(update(discovery, Reports{gone, gone})), ElementsAre("/a"));
-  EXPECT_THAT(paths(update(discovery, Reports{gone})), IsEmpty());
+  EXPECT_THAT(paths(update(discovery_, Reports{gone, gone})), ElementsAre("/a"));
+  EXPECT_THAT(paths(update(discovery_, Reports{gone})), IsEmpty());
 }
 
 TEST_F(GoneCgroupsTest, OfOnePathAreOne) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup first = brief("a");
   const NamedCgroup second = brief("a");
 
-  const Found found = update(discovery, Reports{first, second});
+  const Found found = update(discovery_, Reports{first, second});
 
   ASSERT_THAT(paths(found), ElementsAre("/a"));
   EXPECT_EQ(found->cgroups[0]->id, second.id);
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreNotThereWhereTheirPathExistsAgain) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup gone = brief("a");
   host_.make("a");
 
-  const Found found = update(discovery, Reports{gone});
+  const Found found = update(discovery_, Reports{gone});
 
   ASSERT_THAT(paths(found), ElementsAre("/a"));
   EXPECT_EQ(found->cgroups[0]->id, host_.inode("a"));
-  EXPECT_EQ(missed(discovery), 0U);
+  EXPECT_EQ(missed(discovery_), 0U);
 }
 
 TEST_F(GoneCgroupsTest, AreThereWhenTheTreeHasNotSeenThemBeforeTheyGo) {
@@ -260,16 +249,15 @@ TEST_F(GoneCgroupsTest, AreThereWhenTheTreeHasNotSeenThemBeforeTheyGo) {
 }
 
 TEST_F(GoneCgroupsTest, AreReportedAgainAfterTheTreeCouldNotBeRead) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
   const NamedCgroup gone = brief("a");
   const std::string away = host_.root() + ".away";
   ASSERT_EQ(::rename(host_.root().c_str(), away.c_str()), 0);
   const Reports reported{gone};
-  const auto failed = discovery.update(kPlenty, kStart + kMinute, reported);
+  const auto failed = discovery_.update(kPlenty, kStart + kMinute, reported);
   ASSERT_EQ(::rename(away.c_str(), host_.root().c_str()), 0);
 
   EXPECT_FALSE(failed);
-  EXPECT_THAT(paths(update(discovery, {}, kPlenty, kStart + kMinute + 1s)), ElementsAre("/a"));
+  EXPECT_THAT(paths(update(discovery_, {}, kPlenty, kStart + kMinute + 1s)), ElementsAre("/a"));
 }
 
 // --- nesting -------------------------------------------------------------------------------------
@@ -318,15 +306,14 @@ TEST_F(GoneCgroupsTest, OfTheLeavesAreNotThereWhereTheirPathExistsAgainWithOther
 TEST_F(GoneCgroupsTest, OnlyGetTheRoomThatIsLeft) {
   host_.make("a");
   host_.make("b");
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
-  update(discovery, {}, 3);
+  update(discovery_, {}, 3);
 
-  const Found found = update(discovery, brief({"x1", "x2", "x3"}), 3);
+  const Found found = update(discovery_, brief({"x1", "x2", "x3"}), 3);
 
   EXPECT_THAT(paths(found), ElementsAre("/a", "/b", "/x1"));
   EXPECT_EQ(found->left_out, 0U);
-  EXPECT_EQ(discovery.take_missed(), 2U);
-  EXPECT_THAT(paths(update(discovery, {}, 3)), ElementsAre("/a", "/b"));
+  EXPECT_EQ(discovery_.take_missed(), 2U);
+  EXPECT_THAT(paths(update(discovery_, {}, 3)), ElementsAre("/a", "/b"));
 }
 
 TEST_F(GoneCgroupsTest, AreMissedWhereThereIsNoRoomAtAll) {
@@ -355,12 +342,11 @@ TEST_F(GoneCgroupsTest, ShareTheRoomFairly) {
 }
 
 TEST_F(GoneCgroupsTest, TakeNoRoomFromThoseThatComeLater) {
-  Discovery discovery = this->discovery(all_levels(selection({"/*"})));
-  update(discovery, Reports{brief("x"), brief("y")}, 2);
+  update(discovery_, Reports{brief("x"), brief("y")}, 2);
   host_.make("a");
   host_.make("b");
 
-  const Found found = update(discovery, {}, 2);
+  const Found found = update(discovery_, {}, 2);
 
   EXPECT_THAT(paths(found), ElementsAre("/a", "/b"));
   EXPECT_EQ(found->left_out, 0U);

@@ -377,7 +377,7 @@ TEST(ManyIdleCgroupsTest, ThoseThatUseLittleStayIdleUntilOneHasUsedEnough) {
   EXPECT_EQ(all.idle.idle(), kIdle - 1);
 }
 
-TEST(ManyIdleCgroupsTest, ADirectoryThatIsReplacedHidesNothingThatIsUsedAfterwards) {
+TEST(ManyIdleCgroupsTest, ADirectoryThatIsReplacedOrBeginsAt0HidesNothingThatIsUsed) {
   constexpr std::size_t kIdle = 500;
   const std::string above = "/system.slice";
   Watched all;
@@ -392,14 +392,9 @@ TEST(ManyIdleCgroupsTest, ADirectoryThatIsReplacedHidesNothingThatIsUsedAfterwar
 
     EXPECT_FALSE(all.is_idle(17));
   }
-}
 
-TEST(ManyIdleCgroupsTest, ADirectoryWhoseCpuTimeIsSetTo0HidesNothing) {
-  constexpr std::size_t kIdle = 500;
-  Watched all;
-  make_services(all, kIdle);
   all.become_idle(kIdle);
-  all.tree.set("/system.slice", 0s);
+  all.tree.set(above, 0s);
   all.use(17, 5ms);
 
   all.update();

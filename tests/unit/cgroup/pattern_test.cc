@@ -133,11 +133,6 @@ TEST(PatternTest, CapturesBytesThatAreNoCharactersAsTheyAre) {
               Optional(ElementsAre("/\xff\xc3\xa4x", "\xff", "\xc3\xa4")));
 }
 
-TEST(PatternTest, KeepsItsTextAsItWasWritten) {
-  EXPECT_EQ(pattern("/a/**").text(), "/a/**");
-  EXPECT_EQ(pattern("re:/a").text(), "re:/a");
-}
-
 TEST(PatternTest, AgreesWithItsCopyWhenItIsGone) {
   std::optional<Pattern> original = pattern("re:/(a)");
   const Pattern copy = *original;

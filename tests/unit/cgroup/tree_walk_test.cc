@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
