@@ -36,16 +36,6 @@ TEST(DescribeTest, LeavesOutThePartsThatAreEmpty) {
 
 TEST(ErrnoNameTest, IsTheNumberWhenThereIsNoName) { EXPECT_EQ(errno_name(-1), "errno -1"); }
 
-TEST(ResultTest, GivesAwayAValueThatCannotBeCopied) {
-  Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
-
-  Result<std::unique_ptr<int>> moved = std::move(result);
-  const std::unique_ptr<int> taken = *std::move(moved);
-
-  ASSERT_NE(taken, nullptr);
-  EXPECT_EQ(*taken, 7);
-}
-
 #ifndef NDEBUG
 TEST(ResultDeathTest, AssertsThatWhatIsAskedForIsThere) {
   const Result<std::string> value = std::string("seen");
