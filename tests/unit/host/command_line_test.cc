@@ -18,17 +18,11 @@ using namespace std::string_view_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(CommandLineTest, WordsEndWithAZeroByte) {
+TEST(CommandLineTest, WordsEndWithAZeroByteWhichTheLastOneMayHaveLost) {
   EXPECT_THAT(parse_command_line("/usr/bin/a\0--b=c d\0\0e\0"sv),
               ElementsAre("/usr/bin/a", "--b=c d", "", "e"));
-}
-
-TEST(CommandLineTest, ALastWordMayHaveLostItsEnd) {
   EXPECT_THAT(parse_command_line("a\0b"sv), ElementsAre("a", "b"));
-}
-
-TEST(CommandLineTest, AThreadOfTheKernelHasNoCommandLine) {
-  EXPECT_THAT(parse_command_line(""), IsEmpty());
+  EXPECT_THAT(parse_command_line(""), IsEmpty()) << "a thread of the kernel";
 }
 
 TEST(CommandLineTest, OfAProgramAreThoseOfItsProcessesWithoutThisOne) {

@@ -31,25 +31,25 @@ HostRoots machine(const std::string& name) {
 }
 
 TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuHas) {
-  const test::TempTree tree{{"sys/devices/system/cpu/cpu70/topology/core_id", "5\n"},
-                            {"sys/devices/system/cpu/cpu70/topology/die_id", "1\n"},
-                            {"sys/devices/system/cpu/cpu70/topology/physical_package_id", "3\n"},
-                            {"sys/devices/system/cpu/cpu70/node12/"}};
+  const test::TempTree tree{
+      {"sys/devices/system/cpu/cpu70/topology/core_id", "5\n"},
+      {"sys/devices/system/cpu/cpu70/topology/die_id", "1\n"},
+      {"sys/devices/system/cpu/cpu70/topology/physical_package_id", "3\n"},
+      {"sys/devices/system/cpu/cpu70/topology/thread_siblings_list", "6,69-70\n"},
+      {"sys/devices/system/cpu/cpu70/node12/"}};
 
   const CpuPlace place = read_cpu_place(below(tree.path("sys")), 70);
 
-  EXPECT_EQ(place, (CpuPlace{.cpu = 70, .core = 5, .die = 1, .package = 3, .numa_node = 12}));
+  EXPECT_EQ(
+      place,
+      (CpuPlace{
+          .cpu = 70, .core = 5, .die = 1, .package = 3, .numa_node = 12, .threads = {6, 69, 70}}));
 }
 
-TEST(CpuPlaceTest, TakesACpuThatReportsNothingForACoreOfItsOwn) {
-  const test::TempTree tree{{"sys/devices/system/cpu/cpu3/"}};
+TEST(CpuPlaceTest, IsACoreOfItsOwnWhereNothingIsReportedOrNoNumber) {
+  const test::TempTree bare{{"sys/devices/system/cpu/cpu3/"}};
+  EXPECT_EQ(read_cpu_place(below(bare.path("sys")), 3), (CpuPlace{.cpu = 3, .core = 3}));
 
-  const CpuPlace place = read_cpu_place(below(tree.path("sys")), 3);
-
-  EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3, .die = 0, .package = 0, .numa_node = 0}));
-}
-
-TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSet) {
   for (const char* content : {"-1\n", "", "\n", "two\n", "4294967295\n", "1 2\n"}) {
     const test::TempTree tree{
         {"sys/devices/system/cpu/cpu3/topology/core_id", content},
@@ -139,13 +139,6 @@ TEST(SeparateCoresTest, RowsOfCoresAreTheThreadsThatTheKernelListsOnEachMachineO
     ++machines;
   }
   EXPECT_EQ(machines, 66);
-}
-
-TEST(CpuPlaceTest, HasTheThreadsOfItsCore) {
-  const test::TempTree tree{
-      {"sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,65-66\n"}};
-
-  EXPECT_EQ(read_cpu_place(below(tree.path("sys")), 1).threads, (std::vector{1, 65, 66}));
 }
 
 TEST(SeparateCoresTest, KeepsNumbersThatAreUniqueInADie) {

@@ -70,27 +70,17 @@ TEST(MountTest, HasAnOptionOnlyAsAWhole) {
   EXPECT_FALSE(mount.has_option("cpuacct"));
 }
 
-TEST(ReadMountsTest, ReadsTheTableOfThisProcess) {
-  const test::TempTree tree{{"proc/self/mountinfo", "36 35 98:0 / /a rw - cgroup2 none rw\n"}};
+TEST(ReadMountsTest, ReadsTheTableOfThisProcessOrNamesTheOptionToSet) {
+  test::TempTree tree;
+  const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
 
-  const Result<std::vector<Mount>> mounts =
-      read_mounts({.procfs = tree.path("proc"), .cgroupfs = {}});
+  const Error error = read_mounts(roots).error();
+  EXPECT_EQ(error.code, ENOENT);
+  EXPECT_THAT(error.attempted, HasSubstr(tree.path("proc/self/mountinfo")));
+  EXPECT_THAT(error.remedy.text(), HasSubstr("HostRoots"));
 
-  ASSERT_TRUE(mounts);
-  ASSERT_EQ(mounts->size(), 1u);
-  EXPECT_EQ(mounts->front().fs_type, "cgroup2");
-}
-
-TEST(ReadMountsTest, NamesTheOptionToSetWhenThereIsNoTable) {
-  const test::TempTree tree;
-
-  const Result<std::vector<Mount>> mounts =
-      read_mounts({.procfs = tree.path("proc"), .cgroupfs = {}});
-
-  ASSERT_FALSE(mounts);
-  EXPECT_EQ(mounts.error().code, ENOENT);
-  EXPECT_THAT(mounts.error().attempted, HasSubstr(tree.path("proc/self/mountinfo")));
-  EXPECT_THAT(mounts.error().remedy.text(), HasSubstr("HostRoots"));
+  tree.write("proc/self/mountinfo", "36 35 0:12 / /a rw - cgroup2 none rw\n");
+  EXPECT_THAT(*read_mounts(roots), ElementsAre(Field(&Mount::fs_type, "cgroup2")));
 }
 
 TEST(MountOfFileTest, IsTheInnermostThatHasTheFileAndOfThoseTheLast) {

@@ -23,17 +23,12 @@ constexpr const char* kServiceStatus =
     "Seccomp:\t2\n"
     "Seccomp_filters:\t9\n";
 
-TEST(PermissionsTest, AreThoseOfTheStatusFile) {
+TEST(PermissionsTest, AreThoseOfTheStatusFileWhereCapabilitiesInForceAreNotThosePossible) {
   const Permissions service = parse_permissions(kServiceStatus);
 
   EXPECT_EQ(service.user, 65533U);
   EXPECT_EQ(service.seccomp, Seccomp::kFilter);
   EXPECT_EQ(service.no_new_privileges, true);
-}
-
-TEST(PermissionsTest, DistinguishTheCapabilitiesInForceFromThosePossible) {
-  const Permissions service = parse_permissions(kServiceStatus);
-
   ASSERT_TRUE(service.effective && service.permitted && service.bounding);
   EXPECT_TRUE(service.may(Capability::kPerfmon));
   EXPECT_FALSE(service.may(Capability::kSysAdmin));

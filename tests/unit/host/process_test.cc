@@ -44,34 +44,34 @@ TEST(ProcessTest, ThatIsNotThereIsNotWatched) {
   EXPECT_FALSE(process_exists(kBeyondAllProcesses));
 }
 
-TEST(ProcessTest, HasTheTimeOfItsUserAndSystemModeWhateverItsName) {
-  const test::TempTree tree{{"proc/17/stat",
-                             "17 (a) b) 1 2) S 1 17 17 0 -1 4194560 100 200 0 0 30 12 700 800 20 0 "
-                             "1 0 5 6 7\n"},
-                            {"proc/18/stat", "18 (short) S 1 2\n"},
-                            {"proc/19/stat", "19 no name"}};
-  const HostRoots roots{tree.path("sys"), tree.path("proc"), {}};
-
-  const Result<std::chrono::nanoseconds> time = cpu_time(roots, 17);
-  ASSERT_TRUE(time);
-  EXPECT_EQ(*time, std::chrono::milliseconds{420});
-  EXPECT_EQ(cpu_time(roots, 18).error().code, EINVAL);
-  EXPECT_EQ(cpu_time(roots, 19).error().code, EINVAL);
-  EXPECT_EQ(cpu_time(roots, 20).error().code, ENOENT);
-}
-
-TEST(ProcessTest, HasNoTimeThatDoesNotFitIntoNanoseconds) {
-  const auto with_ticks = [](std::string ticks) {
-    return "17 (a) S 1 17 17 0 -1 4194560 100 200 0 0 " + ticks + " 7 8\n";
+TEST(ProcessTest, HasTheTimeOfItsUserAndSystemModeWhateverItsNameUnlessItIsTooLong) {
+  struct Row {
+    std::string stat;
+    std::int64_t milliseconds;
+    int code = 0;
   };
-  const test::TempTree tree{{"proc/17/stat", with_ticks("922337203685 0")},
-                            {"proc/18/stat", with_ticks("922337203685 1")},
-                            {"proc/19/stat", with_ticks("18446744073709551615 1")}};
-  const HostRoots roots{tree.path("sys"), tree.path("proc"), {}};
+  const auto with_ticks = [](const std::string& ticks) {
+    return "17 (a) b) 1 2) S 1 17 17 0 -1 4194560 100 200 0 0 " + ticks + " 700 800 20 0 1 0 5\n";
+  };
+  const Row rows[] = {
+      {with_ticks("30 12"), 420},
+      {with_ticks("922337203685 0"), 9'223'372'036'850},
+      {with_ticks("922337203685 1"), 0, EINVAL},
+      {with_ticks("18446744073709551615 1"), 0, EINVAL},
+      {"17 (short) S 1 2\n", 0, EINVAL},
+      {"17 no name", 0, EINVAL},
+  };
+  for (const Row& row : rows) {
+    const test::TempTree tree{{"proc/17/stat", row.stat}};
+    const HostRoots roots{tree.path("sys"), tree.path("proc"), {}};
 
-  EXPECT_EQ(*cpu_time(roots, 17), std::chrono::milliseconds{9'223'372'036'850});
-  EXPECT_EQ(cpu_time(roots, 18).error().code, EINVAL);
-  EXPECT_EQ(cpu_time(roots, 19).error().code, EINVAL);
+    const Result<std::chrono::nanoseconds> time = cpu_time(roots, 17);
+
+    ASSERT_EQ(time.has_value(), row.code == 0) << row.stat;
+    if (time) EXPECT_EQ(*time, std::chrono::milliseconds{row.milliseconds}) << row.stat;
+    if (!time) EXPECT_EQ(time.error().code, row.code) << row.stat;
+    EXPECT_EQ(cpu_time(roots, 20).error().code, ENOENT);
+  }
 }
 
 }  // namespace
