@@ -116,23 +116,6 @@ TEST_F(GoneCgroupsTest, AreMissedWithoutReports) {
   EXPECT_EQ(discovery_.take_missed(), 1U);
 }
 
-TEST_F(GoneCgroupsTest, AreNotMissedIfTheirReportsComeLater) {
-  const NamedCgroup gone = brief("a");
-  update(discovery_, {});  // inotify is read, and the ring is not
-
-  const Found found = update(discovery_, Reports{gone});
-
-  EXPECT_THAT(paths(found), ElementsAre("/a"));
-  EXPECT_EQ(missed(discovery_), 0U);
-}
-
-TEST_F(GoneCgroupsTest, AreNotMissedIfTheirReportsComeEarlier) {
-  EXPECT_THAT(paths(update(discovery_, Reports{{4711, "/a"}})), ElementsAre("/a"));
-  brief("a");  // inotify is read now
-
-  EXPECT_EQ(missed(discovery_), 0U);
-}
-
 TEST_F(GoneCgroupsTest, AreMissedIfNoReportComes) {
   const NamedCgroup reported = brief("a");
   brief("a");
@@ -261,15 +244,6 @@ TEST_F(GoneCgroupsTest, AreReportedAgainAfterTheTreeCouldNotBeRead) {
 }
 
 // --- nesting -------------------------------------------------------------------------------------
-
-TEST_F(GoneCgroupsTest, OfAllLevelsAreThereWithThoseInsideOfThem) {
-  host_.make("a");
-  Discovery discovery = this->discovery(all_levels(selection({"/**"})));
-
-  const Found found = update(discovery, brief({"a/x", "b", "b/y"}));
-
-  EXPECT_THAT(paths(found), ElementsAre("/a", "/a/x", "/b", "/b/y"));
-}
 
 TEST_F(GoneCgroupsTest, OfTheLeavesAreTheInnermost) {
   Discovery discovery = this->discovery(selection({"/**"}));

@@ -27,10 +27,12 @@ TEST_F(TreeTest, ReportsAfterItsFirstWalkWhetherThereIsAnything) {
   EXPECT_TRUE(must_update(other));
 }
 
-/// "+a" makes it, with the parents that are missing, and "-a" removes it.
+/// "+a" makes it, with the parents that are missing, "-a" removes it, and "*a" is a file.
 void act(const std::vector<std::string>& steps, CgroupTree& host) {
   for (const std::string& step : steps) {
-    step.front() == '+' ? host.make(step.substr(1)) : host.remove(step.substr(1));
+    if (step.front() == '+') host.make(step.substr(1));
+    if (step.front() == '-') host.remove(step.substr(1));
+    if (step.front() == '*') host.write(step.substr(1));
   }
 }
 
@@ -55,7 +57,7 @@ TEST(TreeChangesTest, KnowsWhatIsThereAndMissesEachSelectedOneThatCameAndWentInW
       {all, {"+a/x"}, {"-a", "+a"}, {"/a"}},
       {selection({"/a/*"}),
        {"+a/x", "+closed"},
-       {"+b", "+closed/x", "+a/x/deep", "-b", "-a/x/deep"},
+       {"*a/file", "*a/x/file", "+b", "+closed/x", "+a/x/deep", "-b", "-a/x/deep"},
        {"/a", "/a/x"}},
       {all, {}, {"+a", "-a"}, {}, 1},
       {all, {"+a"}, {"-a", "+a", "-a", "+a", "-a", "+a", "-a"}, {}, 3},

@@ -105,14 +105,14 @@ struct VersionedImage {
 
 template <typename Class>
 void describe_symbols(ImageOf<Class>& image, std::size_t names, std::size_t symbols) {
-  using Symbol = typename Class::Symbol;
+  using Entry = typename Class::Symbol;
   image.sections[1].sh_type = SHT_STRTAB;
   image.sections[1].sh_offset = sizeof image;
   image.sections[1].sh_size = names;
   image.sections[2].sh_type = SHT_SYMTAB;
   image.sections[2].sh_offset = sizeof image + names;
-  image.sections[2].sh_size = symbols * sizeof(Symbol);
-  image.sections[2].sh_entsize = sizeof(Symbol);
+  image.sections[2].sh_size = symbols * sizeof(Entry);
+  image.sections[2].sh_entsize = sizeof(Entry);
   image.sections[2].sh_link = 1;
 }
 
