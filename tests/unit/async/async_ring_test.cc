@@ -1,7 +1,6 @@
 #include "async/async_ring.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
 
@@ -11,12 +10,10 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <chrono>
 #include <cstdint>
-#include <optional>
-#include <span>
 
 #include "support/real_events.h"
+#include "support/test_headers.h"
 
 namespace pex::async {
 namespace {

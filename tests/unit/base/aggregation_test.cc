@@ -1,10 +1,8 @@
 #include "base/aggregation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string_view>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

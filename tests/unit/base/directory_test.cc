@@ -1,14 +1,9 @@
 #include "base/directory.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

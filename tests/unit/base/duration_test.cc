@@ -1,10 +1,8 @@
 #include "base/duration.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cstdint>
-#include <string>
+
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

@@ -1,10 +1,8 @@
 #include "base/result.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <memory>
-#include <string>
+
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

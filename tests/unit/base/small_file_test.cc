@@ -1,8 +1,6 @@
 #include "base/small_file.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,15 +10,12 @@
 
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <iostream>
-#include <string>
-#include <thread>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

@@ -1,15 +1,9 @@
 #include "base/text.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <set>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

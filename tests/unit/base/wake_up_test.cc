@@ -1,15 +1,13 @@
 #include "base/wake_up.h"
 
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <thread>
 
 #include "support/few_descriptors.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex {

@@ -1,14 +1,9 @@
 #include "cgroup/cgroup_names.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cstdint>
-#include <map>
-#include <string>
 #include <unordered_set>
-#include <utility>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

@@ -1,18 +1,13 @@
 #include "cgroup/container_names.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "cgroup/description.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup::container_names_test {

@@ -1,17 +1,10 @@
 #include "cgroup/description.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <chrono>
-#include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup::description_test {
 namespace {

@@ -1,27 +1,19 @@
 #include "cgroup/discovery/discovery.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <semaphore.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <functional>
 #include <random>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "support/few_descriptors.h"
 #include "support/ordinary_user.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::discovery_test {

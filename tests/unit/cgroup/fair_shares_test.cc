@@ -1,15 +1,8 @@
 #include "cgroup/fair_shares.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
 #include <cstddef>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

@@ -1,10 +1,4 @@
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <span>
-#include <string>
-#include <vector>
-
+#include "support/test_headers.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup::glob_test {

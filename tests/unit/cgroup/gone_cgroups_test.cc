@@ -2,19 +2,10 @@
 
 #include "cgroup/gone_cgroups.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <map>
-#include <memory>
 #include <ostream>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cgroup/discovery/discovery.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::gone_cgroups_test {

@@ -1,13 +1,9 @@
 #include "cgroup/hierarchy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <optional>
-#include <string>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

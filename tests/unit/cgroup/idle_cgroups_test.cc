@@ -1,21 +1,12 @@
 #include "cgroup/use/idle_cgroups.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
 #include <random>
-#include <string>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::cgroup {

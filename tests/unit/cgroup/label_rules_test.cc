@@ -1,10 +1,6 @@
 #include "cgroup/label_rules.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

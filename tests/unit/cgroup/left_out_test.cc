@@ -1,18 +1,13 @@
 #include "cgroup/discovery/left_out.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup::left_out_test {
 namespace {

@@ -1,21 +1,13 @@
 #include "cgroup/log_links.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <vector>
 
 #include "support/few_descriptors.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup::log_links_test {
 namespace {

@@ -2,7 +2,6 @@
 // tests/unit/perf/cgroup_records_test.cc.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -10,14 +9,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cgroup/discovery/discovery.h"
 #include "real_cgroups.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

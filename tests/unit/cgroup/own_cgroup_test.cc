@@ -1,16 +1,11 @@
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "cgroup/hierarchy.h"
 #include "real_cgroups.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

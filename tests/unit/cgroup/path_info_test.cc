@@ -1,12 +1,9 @@
 #include "cgroup/path_info.h"
 
-#include <gtest/gtest.h>
-
 #include <ostream>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

@@ -1,13 +1,6 @@
 #include "cgroup/pattern.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <span>
-#include <string>
-#include <vector>
-
+#include "support/test_headers.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup::pattern_test {

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <span>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "cgroup/pattern.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 

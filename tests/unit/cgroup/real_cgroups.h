@@ -1,21 +1,13 @@
 #pragma once
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "cgroup/hierarchy.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {

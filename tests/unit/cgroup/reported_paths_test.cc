@@ -1,14 +1,10 @@
 #include "cgroup/reported_paths.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <climits>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::reported_paths_test {

@@ -1,12 +1,6 @@
 #include "cgroup/selection.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <span>
-#include <string>
-#include <vector>
-
+#include "support/test_headers.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup::selection_test {

@@ -1,10 +1,6 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "cgroup/tree.h"
 #include "support/inotify_limit.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {

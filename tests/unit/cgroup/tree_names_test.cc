@@ -1,21 +1,15 @@
 // Which path the cgroup of an id has: Tree::names, and what Discovery adds to it of reports.
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <ostream>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cgroup/discovery/discovery.h"
 #include "support/few_descriptors.h"
 #include "support/ordinary_user.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup::tree_names_test {

@@ -1,17 +1,10 @@
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-
-#include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <iterator>
 #include <ostream>
 #include <random>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "cgroup/tree.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 #include "watched_tree.h"
 

@@ -1,10 +1,6 @@
 #include "cgroup/tree.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {

@@ -1,15 +1,12 @@
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <string>
 
 #include "cgroup/tree.h"
 #include "support/few_descriptors.h"
 #include "support/ordinary_user.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {

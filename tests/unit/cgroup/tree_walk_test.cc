@@ -1,14 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstdint>
-#include <functional>
-#include <string>
 
 #include "cgroup/tree.h"
+#include "support/test_headers.h"
 #include "watched_tree.h"
 
 namespace pex::cgroup {

@@ -1,17 +1,12 @@
 // Watches of cgroups of the real kernel. They do not end when a cgroup is removed, unlike those of
 // directories of other file systems.
 
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <cstddef>
-#include <fstream>
-#include <optional>
-#include <string>
 
 #include "cgroup/tree.h"
 #include "patterns.h"
 #include "real_cgroups.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 namespace {

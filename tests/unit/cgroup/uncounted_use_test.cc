@@ -1,18 +1,9 @@
 #include "cgroup/use/uncounted_use.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <map>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup::uncounted_use_test {

@@ -1,28 +1,20 @@
 #pragma once
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <initializer_list>
-#include <optional>
 #include <ostream>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "cgroup/tree.h"
 #include "host/roots.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::cgroup {
 

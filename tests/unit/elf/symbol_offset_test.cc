@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,16 +12,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <functional>
 #include <initializer_list>
 #include <iostream>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 extern "C" {
 [[gnu::noinline, gnu::used]] int pex_global_function_of_this_test() { return 1; }

@@ -1,21 +1,15 @@
 // What the last minutes take of the largest machine that there may be. A program of its own, as it
 // counts what operator new gives out.
 
-#include <gtest/gtest.h>
 #include <malloc.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <memory>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "history/activity.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 #include "unit/exposition/snapshots.h"
 
 namespace {

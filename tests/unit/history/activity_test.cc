@@ -1,16 +1,8 @@
 #include "history/activity.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/boot_clock.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 #include "unit/exposition/snapshots.h"
 
 namespace pex::history {

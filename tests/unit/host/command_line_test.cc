@@ -1,15 +1,13 @@
 #include "host/command_line.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <string_view>
 
 #include "support/patience.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

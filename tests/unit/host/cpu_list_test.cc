@@ -1,13 +1,8 @@
 #include "host/cpu_list.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cerrno>
-#include <set>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

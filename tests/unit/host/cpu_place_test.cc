@@ -1,19 +1,12 @@
 #include "host/cpu_place.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <fstream>
-#include <map>
 #include <ostream>
-#include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "host/topology.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 

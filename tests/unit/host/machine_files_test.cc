@@ -1,12 +1,8 @@
 #include "host/machine_files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "base/small_file.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host::machine_files_test {
 namespace {

@@ -1,12 +1,7 @@
 #include "host/machine_info.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

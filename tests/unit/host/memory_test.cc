@@ -1,11 +1,7 @@
 #include "host/memory.h"
 
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <string>
-
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

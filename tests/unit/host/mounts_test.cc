@@ -1,13 +1,9 @@
 #include "host/mounts.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

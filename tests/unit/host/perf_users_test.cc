@@ -1,15 +1,11 @@
 #include "host/perf_users.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <string>
-
 #include "support/ordinary_user.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

@@ -1,20 +1,15 @@
 #include "host/self_process.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <future>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "base/boot_clock.h"
 #include "base/unique_fd.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

@@ -1,13 +1,10 @@
 #include "host/side_thread.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <chrono>
-#include <memory>
 
 #include "base/semaphore.h"
 #include "support/patience.h"
+#include "support/test_headers.h"
 
 namespace pex::host::side_thread_test {
 namespace {

@@ -1,14 +1,12 @@
 #include "host/tracing.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <string>
 
 #include "support/ordinary_user.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::host {
 namespace {

@@ -1,12 +1,9 @@
 #include "targets/admission.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

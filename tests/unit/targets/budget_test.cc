@@ -1,16 +1,10 @@
 #include "targets/budget.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cerrno>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "count/snapshot.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

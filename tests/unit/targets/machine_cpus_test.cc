@@ -1,12 +1,7 @@
 #include "targets/machine_cpus.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -1,10 +1,5 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "support/events.h"
+#include "support/test_headers.h"
 #include "targets/counting_plan.h"
 
 namespace pex::collect {

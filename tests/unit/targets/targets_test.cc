@@ -1,22 +1,12 @@
 #include "targets/targets.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "count/descriptor_source.h"
 #include "support/events.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {
