@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <vector>
 
 namespace pex::estimate {
 namespace {
@@ -55,49 +54,30 @@ TEST(EventModelTest, FollowsTheReferenceWhileNothingIsKnown) {
   EXPECT_EQ(model.mean().running, 0.0);
 }
 
-TEST(EventModelTest, FollowsTheReferenceForAnEventProportionalToIt) {
-  EventModel model;
-  Load load{1};
+TEST(EventModelTest, FollowsTheReferenceAsFarAsTheEventDoesAndStaysBetweenItAndTime) {
+  struct Row {
+    const char* what;
+    double per_time, per_reference;
+    double least, most;
+  };
+  const Row rows[] = {
+      {"proportional to the reference", 0, 3, 0.999, 1},
+      {"proportional to time", 3, 0, 0, 0.01},
+      {"to both, as the mean reference is half an event for each ns", 1, 2, 0.45, 0.55},
+      {"fewer when active", 3, -1, 0, 0},
+      {"overreacts", -0.5, 3, 1, 1},
+  };
 
-  teach(model, load, 200, 0, 3);
+  for (std::uint64_t seed = 1; const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    EventModel model;
+    Load load{seed++};
 
-  EXPECT_GT(model.reference_weight(), 0.999);
-}
+    teach(model, load, 200, row.per_time, row.per_reference);
 
-TEST(EventModelTest, FollowsTimeForAnEventProportionalToIt) {
-  EventModel model;
-  Load load{2};
-
-  teach(model, load, 200, 3, 0);
-
-  EXPECT_LT(model.reference_weight(), 0.01);
-}
-
-TEST(EventModelTest, DividesItselfAsTheEventDoes) {
-  EventModel model;
-  Load load{3};
-
-  teach(model, load, 200, 1, 2);  // the mean reference is half an event for each ns
-
-  EXPECT_NEAR(model.reference_weight(), 0.5, 0.05);
-}
-
-TEST(EventModelTest, StaysBetweenTimeAndReferenceForAnEventThatIsFewerWhenActive) {
-  EventModel model;
-  Load load{4};
-
-  teach(model, load, 200, 3, -1);
-
-  EXPECT_EQ(model.reference_weight(), 0.0);
-}
-
-TEST(EventModelTest, StaysBetweenTimeAndReferenceForAnEventThatOverreacts) {
-  EventModel model;
-  Load load{5};
-
-  teach(model, load, 200, -0.5, 3);
-
-  EXPECT_EQ(model.reference_weight(), 1.0);
+    EXPECT_GE(model.reference_weight(), row.least);
+    EXPECT_LE(model.reference_weight(), row.most);
+  }
 }
 
 TEST(EventModelTest, KnowsTheRateOfTheReferenceInTheWindows) {

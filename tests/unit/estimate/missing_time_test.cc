@@ -9,7 +9,6 @@
 namespace pex::estimate {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 

@@ -40,11 +40,28 @@ TEST(RatioEstimatorTest, ScalesByTimeWithoutAReference) {
   EXPECT_DOUBLE_EQ(result.information, 1);
 }
 
-TEST(RatioEstimatorTest, ScalesByTheReferenceAlthoughTheWindowsHadAShareOfTheTimeThatIsNotTheirs) {
-  const Estimate result = by_reference(
-      {.events = 100, .running = 250, .enabled = 1000, .sampled = 10, .reference = 20}, kNoHistory);
+TEST(RatioEstimatorTest, ScalesByTheReferenceOfWhichTheWindowsSawAPartAndElseByTime) {
+  struct Row {
+    const char* what;
+    double sampled, reference;
+    double extrapolated;  ///< for 100 in a quarter of the time
+  };
+  const Row rows[] = {
+      {"half of the reference in a quarter of the time", 10, 20, 100},
+      {"events without activity", 0, 0, 300},
+      {"no activity in the windows", 0, 20, 300},
+  };
 
-  EXPECT_DOUBLE_EQ(result.extrapolated, 100);
+  for (const auto& [what, sampled, reference, extrapolated] : rows) {
+    const Estimate result = by_reference({.events = 100,
+                                          .running = 250,
+                                          .enabled = 1000,
+                                          .sampled = sampled,
+                                          .reference = reference},
+                                         kNoHistory);
+
+    EXPECT_DOUBLE_EQ(result.extrapolated, extrapolated) << what;
+  }
 }
 
 TEST(RatioEstimatorTest, AddsNothingWhenThereWasNoActivity) {
@@ -53,20 +70,6 @@ TEST(RatioEstimatorTest, AddsNothingWhenThereWasNoActivity) {
 
   EXPECT_EQ(result.extrapolated, 0);
   EXPECT_EQ(result.size, 0) << "nothing could be learned";
-}
-
-TEST(RatioEstimatorTest, ScalesEventsWithoutActivityByTime) {
-  const Estimate result =
-      by_reference({.events = 100, .running = 250, .enabled = 1000}, kNoHistory);
-
-  EXPECT_DOUBLE_EQ(result.extrapolated, 300);
-}
-
-TEST(RatioEstimatorTest, ScalesByTimeWhenTheWindowsSawNoActivityAndThereIsNoHistory) {
-  const Estimate result =
-      by_reference({.events = 100, .running = 250, .enabled = 1000, .reference = 20}, kNoHistory);
-
-  EXPECT_DOUBLE_EQ(result.extrapolated, 300);
 }
 
 TEST(RatioEstimatorTest, BelievesWindowsThatSawTwoFifthsOfTheirShare) {
@@ -95,29 +98,27 @@ TEST(RatioEstimatorTest, LeansOnHistoryByTheSquareOfWhatIsMissing) {
 }
 
 TEST(RatioEstimatorTest, LeansOnHistoryWhenTheWindowsWereShorterThanASlot) {
-  const Observed history{.events = 300, .running = 100, .enabled = 400};
+  struct Row {
+    const char* what;
+    Observed interval;
+    double extrapolated;
+  };
+  const Row rows[] = {
+      {"2 of the 4 ms of a mux_interval", {2, 2, 20}, 18 * (0.25 * 1 + 0.75 * 3)},
+      {"a slot is believed", {4, 4, 20}, 16},
+      {"filled without the PMU", {.enabled = 1000}, 3000},
+      {"counted in no time: a part of what history expects", {700, 0, 1000}, 2300},
+      {"counted in no time: more than that", {4000, 0, 1000}, 0},
+  };
 
-  const Estimate result = by_time({.events = 2, .running = 2, .enabled = 20}, history);
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
 
-  EXPECT_DOUBLE_EQ(result.extrapolated, 18 * (0.25 * 1 + 0.75 * 3))
-      << "2 of the 4 ms of a mux_interval";
-}
+    const Estimate result = by_time(row.interval, {.events = 300, .running = 100, .enabled = 400});
 
-TEST(RatioEstimatorTest, BelievesWindowsOfASlot) {
-  const Observed history{.events = 300, .running = 100, .enabled = 400};
-
-  const Estimate result = by_time({.events = 4, .running = 4, .enabled = 20}, history);
-
-  EXPECT_DOUBLE_EQ(result.extrapolated, 16);
-}
-
-TEST(RatioEstimatorTest, FillsAnIntervalWithoutThePmuFromHistory) {
-  const Observed history{.events = 300, .running = 100, .enabled = 400};
-
-  const Estimate result = by_time({.enabled = 1000}, history);
-
-  EXPECT_DOUBLE_EQ(result.extrapolated, 3000);
-  EXPECT_EQ(result.sampled_size, 0) << "and nothing is learned from it";
+    EXPECT_DOUBLE_EQ(result.extrapolated, row.extrapolated);
+    EXPECT_EQ(result.sampled_size, row.interval.running) << "nothing is learned without the PMU";
+  }
 }
 
 TEST(RatioEstimatorTest, FillsATargetWithoutHistoryFromWhatAllTargetsKnow) {
@@ -136,13 +137,6 @@ TEST(RatioEstimatorTest, GivesATargetsOwnHistoryTwentyTimesTheWeightOfTheCommonO
   const Estimate result = by_reference({.enabled = 400, .reference = 800}, history, model);
 
   EXPECT_DOUBLE_EQ(result.extrapolated, 800 * (400 + 0.05 * 1000) / (200 + 0.05 * 200));
-}
-
-TEST(RatioEstimatorTest, TakesEventsThatWereCountedInNoTimeForAPartOfWhatHistoryExpects) {
-  const Observed history{.events = 300, .running = 100, .enabled = 400};
-
-  EXPECT_DOUBLE_EQ(by_time({.events = 700, .enabled = 1000}, history).extrapolated, 2300);
-  EXPECT_EQ(by_time({.events = 4000, .enabled = 1000}, history).extrapolated, 0);
 }
 
 TEST(RatioEstimatorTest, StaysFiniteWithAHistoryThatHasFadedToNothing) {
