@@ -25,10 +25,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
-using testing::ElementsAre;
 using Value = GroupRow::Value;
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
+using Values = std::vector<std::string>;  ///< of labels
+using Sums = std::map<Values, std::uint64_t>;
 
 /// A cgroup of a Machine.
 struct Counted {
@@ -190,6 +191,16 @@ class Machine {
     report = {};
     ledger_->publish_sums(last, now_, report);
   }
+  struct Work {
+    std::uint64_t series = 0;
+    std::uint64_t events = 0;
+    std::size_t cpu = 0;
+  };
+  /// Each has done so much since the poll before.
+  void poll_after(const std::vector<Work>& done) {
+    for (const auto& [series, events, cpu] : done) count(series, events, cpu);
+    poll();
+  }
   void reconcile() {
     const auto targets = find_targets();
     for (const auto& cycle : cycles_) {
@@ -201,8 +212,8 @@ class Machine {
 
   const SumTable& table(std::size_t sum = 0) const { return last.sums[sum]; }
   /// Published, by the values of the labels; only what has a value.
-  std::map<std::vector<std::string>, std::uint64_t> published(std::size_t sum = 0) const {
-    std::map<std::vector<std::string>, std::uint64_t> published;
+  Sums published(std::size_t sum = 0) const {
+    Sums published;
     for (std::size_t row = 0; row < table(sum).rows.size(); ++row) {
       if (table(sum).groups[0].rows[row].value != Value::kKnown) continue;
       published[table(sum).rows[row].values] = table(sum).groups[0].total(row, 0).value;
@@ -292,28 +303,38 @@ Counted session(const std::string& number) {
   return {.path = "/session-" + number + ".scope", .series_path = "/session-*.scope"};
 }
 
-TEST(SharedSeriesTest, HasWhatAllItsCgroupsHaveCountedAndNothingOfOthers) {
+class LabelSumsTest : public testing::Test {
+ protected:
+  Machine machine{{by({"workload"})}};
+};
+class SumOfAllTest : public testing::Test {
+ protected:
+  Machine machine{{by({})}};
+};
+/// Of a plan that had no sums.
+class FirstSumTest : public testing::Test {
+ protected:
+  Machine machine{{}};
+};
+class SharedSeriesTest : public testing::Test {
+ protected:
   Machine machine{{sum_of_shared_series()}};
-  machine.cgroups = {{1, session("1")}, {2, session("2")}, {3, {.path = "/a.service"}}};
-  machine.count(1, 10);
-  machine.count(2, 5, 1);
-  machine.count(3, 100);
-  machine.poll();
+};
 
-  EXPECT_EQ(machine.published(),
-            (std::map<std::vector<std::string>, std::uint64_t>{{{"/session-*.scope"}, 15}}));
+TEST_F(SharedSeriesTest, HasWhatAllItsCgroupsHaveCountedAndNothingOfOthers) {
+  machine.cgroups = {{1, session("1")}, {2, session("2")}, {3, {.path = "/a.service"}}};
+  machine.poll_after({{1, 10}, {2, 5, 1}, {3, 100}});
+
+  EXPECT_EQ(machine.published(), (Sums{{{"/session-*.scope"}, 15}}));
 }
 
-TEST(SharedSeriesTest, GoesOnWhileAnyOfItsCgroupsHasASeriesAndBeginsAgainAtZero) {
-  Machine machine{{sum_of_shared_series()}};
+TEST_F(SharedSeriesTest, GoesOnWhileAnyOfItsCgroupsHasASeriesAndBeginsAgainAtZero) {
   machine.cgroups = {{1, session("1")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.cgroups.emplace(2, session("2"));
   machine.poll();
   machine.cgroups.erase(1);
-  machine.count(2, 1);
-  machine.poll();
+  machine.poll_after({{2, 1}});
   EXPECT_EQ(machine.published("/session-*.scope"), 11U);
 
   machine.cgroups.clear();
@@ -321,13 +342,11 @@ TEST(SharedSeriesTest, GoesOnWhileAnyOfItsCgroupsHasASeriesAndBeginsAgainAtZero)
   EXPECT_TRUE(machine.published().empty());
 
   machine.cgroups = {{3, session("3")}};
-  machine.count(3, 2);
-  machine.poll();
+  machine.poll_after({{3, 2}});
   EXPECT_EQ(machine.published("/session-*.scope"), 2U);
 }
 
-TEST(SharedSeriesTest, GetsTheLabelsOfOtherRules) {
-  Machine machine{{sum_of_shared_series()}};
+TEST_F(SharedSeriesTest, GetsTheLabelsOfOtherRules) {
   machine.cgroups = {{1, session("1")}};
   machine.poll();
   const std::uint64_t layout = machine.last.sums_layout;
@@ -338,159 +357,123 @@ TEST(SharedSeriesTest, GetsTheLabelsOfOtherRules) {
   EXPECT_NE(machine.last.sums_layout, layout);
 }
 
-TEST(LabelSumsTest, GoOnWhereAnotherGroupIsCountedAsWell) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, GoOnWhereAnotherGroupIsCountedAsWell) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}};
-  machine.count(1, 10);
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 5}});
   machine.cgroups.erase(2);
   machine.poll();
 
   machine.add_group();
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
 
   ASSERT_EQ(machine.table().groups.size(), 2U);
   EXPECT_EQ(machine.table().groups[0].total(0, 0).value, 0U);
   EXPECT_EQ(machine.table().groups[1].total(0, 0).value, 16U);
 }
 
-TEST(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {
+TEST_F(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {
   SumPlan other = by({"team"});
   other.name = "team";
-  Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web", "/a")}};
   machine.cgroups.at(1).labels.push_back({"team", "x"});
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.cgroups.emplace(2, of("web", "/b"));
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{2, 5}});
   machine.cgroups.erase(2);
   machine.poll();
 
   machine.change({other, by({"workload"})});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
 
-  using Sums = std::map<std::vector<std::string>, std::uint64_t>;
   EXPECT_EQ(machine.published(1), (Sums{{{"web"}, 16}}));
   EXPECT_EQ(machine.published(0), (Sums{{{"x"}, 1}})) << "without what was counted before";
 
   machine.change({by({"workload"})});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
   EXPECT_EQ(machine.published(0), (Sums{{{"web"}, 17}}));
 
   machine.change({});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
   EXPECT_TRUE(machine.last.sums.empty());
 }
 
-TEST(LabelSumsTest, TheFirstSumOfAPlanBeginsWithoutWhatItsCgroupsHadCounted) {
-  Machine machine{{}};
+TEST_F(FirstSumTest, TheFirstSumOfAPlanBeginsWithoutWhatItsCgroupsHadCounted) {
   machine.cgroups = {{1, of("web", "/a")}};
-  machine.count(1, 100);
-  machine.poll();
+  machine.poll_after({{1, 100}});
 
   machine.change({by({"workload"})});
-  machine.count(1, 1);
   machine.cgroups.emplace(2, of("web", "/b"));
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{1, 1}, {2, 5}});
 
   EXPECT_EQ(machine.published("web"), 6U);
   EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 6ms);
 }
 
-TEST(LabelSumsTest, OneThatIsRemovedAndAddedAgainBeginsWithoutWhatWasCountedMeanwhile) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, OneThatIsRemovedAndAddedAgainBeginsWithoutWhatWasCountedMeanwhile) {
   machine.cgroups = {{1, of("web", "/a")}};
-  machine.count(1, 100);
-  machine.poll();
+  machine.poll_after({{1, 100}});
   machine.change({});
-  machine.count(1, 20);
-  machine.poll();
+  machine.poll_after({{1, 20}});
 
   machine.change({by({"workload"})});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
 
   EXPECT_EQ(machine.published("web"), 1U);
 }
 
-TEST(LabelSumsTest, TheFirstSumBeginsInThisWayWhereverItsGroupsWereInThePlansBefore) {
+TEST(LabelSumsOfAPlanTest, TheFirstSumBeginsInThisWayWhereverItsGroupsWereInThePlansBefore) {
   for (const bool has_polled_between : {true, false}) {
     Machine machine{{}};
     machine.cgroups = {{1, of("web", "/a")}};
-    machine.count(1, 100);
-    machine.poll();
+    machine.poll_after({{1, 100}});
     machine.add_group();
     if (has_polled_between) machine.poll();
 
     machine.change({by({"workload"})});  // without that group
-    machine.count(1, 1);
-    machine.poll();
+    machine.poll_after({{1, 1}});
 
     EXPECT_EQ(machine.published("web"), 1U);
   }
 }
 
-TEST(LabelSumsTest, TheFirstSumHasNestedCgroupsOnce) {
-  Machine machine{{}};
+TEST_F(FirstSumTest, TheFirstSumHasNestedCgroupsOnce) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 60}});
 
   machine.change({by({"workload"})});
-  machine.count(1, 10);
-  machine.count(2, 6);
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 6}});
 
   EXPECT_EQ(machine.published("web"), 10U);
 }
 
-TEST(LabelSumsTest, TheFirstSumHasTheInnerCgroupIfTheOuterOneLackedACpuBefore) {
-  Machine machine{{}};
+TEST_F(FirstSumTest, TheFirstSumHasTheInnerCgroupIfTheOuterOneLackedACpuBefore) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
   machine.cgroups.at(1).unopened_on = {1};
   machine.poll();
 
   machine.change({by({"workload"})});
   machine.cgroups.at(1).unopened_on = {};
-  machine.count(1, 10, 1);
-  machine.count(2, 60, 1);
-  machine.poll();
+  machine.poll_after({{1, 10, 1}, {2, 60, 1}});
 
   EXPECT_EQ(machine.published("web"), 60U);
 }
 
-TEST(LabelSumsTest, TheFirstSumHasTheLastReadingOfAnOuterCgroupThatIsDeselectedWithIt) {
-  Machine machine{{}};
+TEST_F(FirstSumTest, TheFirstSumHasTheLastReadingOfAnOuterCgroupThatIsDeselectedWithIt) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
   machine.poll();
 
   machine.change({by({"workload"})});
   machine.set_nesting(false);
   machine.cgroups.at(1).is_present = false;
-  machine.count(1, 10);
-  machine.count(2, 6);
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 6}});
 
   EXPECT_EQ(machine.published("web"), 10U);
 }
 
-TEST(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}, {3, of("batch", "/c")}};
-  machine.count(1, 10);
-  machine.count(2, 20);
-  machine.count(3, 5);
 
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 20}, {3, 5}});
 
   EXPECT_EQ(machine.published("web"), 30U);
   EXPECT_EQ(machine.published("batch"), 5U);
@@ -498,25 +481,20 @@ TEST(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {
   EXPECT_EQ(machine.table().groups[0].rows[1].times.enabled, 30ms);
 }
 
-TEST(LabelSumsTest, KeepsWhatACgroupHadCountedWhenItIsGone) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, KeepsWhatACgroupHadCountedWhenItIsGone) {
   machine.cgroups = {{1, of("batch", "/a")}};
-  machine.count(1, 10);
-  machine.poll();
-  machine.count(1, 7);  // its last reading
+  machine.poll_after({{1, 10}});
   machine.cgroups.at(1).is_present = false;
-  machine.poll();
+  machine.poll_after({{1, 7}});  // its last reading
   machine.cgroups.erase(1);
   machine.poll();
   machine.cgroups = {{2, of("batch", "/a")}};
-  machine.count(2, 3);
-  machine.poll();
+  machine.poll_after({{2, 3}});
 
   EXPECT_EQ(machine.published("batch"), 20U);
 }
 
-TEST(LabelSumsTest, CountsTheCgroupsThatArePresent) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, CountsTheCgroupsThatArePresent) {
   machine.cgroups = {{1, of("batch", "/a")}, {2, of("batch", "/b")}};
   machine.poll();
   EXPECT_EQ(machine.table().rows[0].cgroups, 2U);
@@ -527,41 +505,33 @@ TEST(LabelSumsTest, CountsTheCgroupsThatArePresent) {
   EXPECT_EQ(machine.table().rows[0].cgroups, 1U);
 }
 
-TEST(LabelSumsTest, ACgroupThatLacksALabelIsInNoSum) {
+TEST(LabelSumsOfAPlanTest, ACgroupThatLacksALabelIsInNoSum) {
   Machine machine{{by({"namespace", "workload"})}};
   machine.cgroups = {{1, of("batch")}};
-  machine.count(1, 10);
 
-  machine.poll();
+  machine.poll_after({{1, 10}});
 
   EXPECT_THAT(machine.table().rows, testing::IsEmpty());
 }
 
-TEST(LabelSumsTest, WithoutLabelsAllCgroupsAreInOneSum) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, WithoutLabelsAllCgroupsAreInOneSum) {
   machine.cgroups = {{1, of("web", "/a")}, {2, {.path = "/b"}}, {3, {.path = "/b/inner"}}};
   machine.poll();
-  machine.count(1, 10);
-  machine.count(2, 5);
-  machine.count(3, 4);
 
-  machine.poll();
-  EXPECT_EQ(machine.published(), (std::map<std::vector<std::string>, std::uint64_t>{{{}, 15}}));
+  machine.poll_after({{1, 10}, {2, 5}, {3, 4}});
+  EXPECT_EQ(machine.published(), (Sums{{{}, 15}}));
   EXPECT_EQ(machine.table().rows.front().cgroups, 3U);
 
   machine.cgroups.clear();
   machine.poll();
-  EXPECT_EQ(machine.published(), (std::map<std::vector<std::string>, std::uint64_t>{{{}, 15}}));
+  EXPECT_EQ(machine.published(), (Sums{{{}, 15}}));
 }
 
-TEST(LabelSumsTest, AllThatWasCountedBeforeTheLabelsWereKnownIsAdded) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AllThatWasCountedBeforeTheLabelsWereKnownIsAdded) {
   machine.cgroups = {{1, {.path = "/a"}}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.cgroups.at(1).labels = {{"workload", "web"}};
-  machine.count(1, 5);
-  machine.poll();
+  machine.poll_after({{1, 5}});
   EXPECT_EQ(machine.published("web"), 15U);
 
   machine.poll();
@@ -569,53 +539,37 @@ TEST(LabelSumsTest, AllThatWasCountedBeforeTheLabelsWereKnownIsAdded) {
   EXPECT_EQ(machine.published("web"), 15U) << "once";
 }
 
-TEST(LabelSumsTest, ACgroupThatGetsOtherLabelsLeavesWhatItHadCountedInItsOldSum) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, ACgroupThatGetsOtherLabelsLeavesWhatItHadCountedInItsOldSum) {
   machine.cgroups = {{1, of("old")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.cgroups.at(1).labels = {{"workload", "new"}};
-  machine.count(1, 5);
 
-  machine.poll();
+  machine.poll_after({{1, 5}});
 
   EXPECT_EQ(machine.published("old"), 10U);
   EXPECT_EQ(machine.published("new"), 5U);
 }
 
-TEST(LabelSumsTest, OfNestedCgroupsInOneSumTheOutermostContainsTheOthers) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, OfNestedCgroupsInOneSumTheOutermostContainsTheOthers) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b/c")}, {3, of("other", "/a/d")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.count(3, 30);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 60}, {3, 30}});
   EXPECT_EQ(machine.published("web"), 100U);
   EXPECT_EQ(machine.published("other"), 30U);
 
   machine.cgroups.at(1).is_present = false;  // it cannot be removed before the inner one in truth
   machine.poll();
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{2, 5}});
 
   EXPECT_EQ(machine.published("web"), 105U) << "not what the outer one had counted already";
 }
 
-TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 60}});
 
-  for (const std::uint64_t series : {1, 2}) {
-    machine.count(series, 5);
-    machine.cgroups.at(series).is_present = false;
-  }
-  machine.count(1, 1, 1);
-  machine.count(2, 1, 1);
+  for (auto& [series, cgroup] : machine.cgroups) cgroup.is_present = false;
   machine.late = {1};
-  machine.poll();
+  machine.poll_after({{1, 5}, {2, 5}, {1, 1, 1}, {2, 1, 1}});
   EXPECT_EQ(machine.published("web"), 105U);
 
   machine.late.clear();
@@ -623,31 +577,23 @@ TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
   EXPECT_EQ(machine.published("web"), 106U);
 }
 
-TEST(LabelSumsTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
   machine.poll();
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
   machine.reconcile();
-  for (const std::uint64_t series : {1, 2}) {
-    machine.count(series, 62);
-    machine.cgroups.at(series).is_present = false;
-  }
+  for (auto& [series, cgroup] : machine.cgroups) cgroup.is_present = false;
 
-  machine.poll();
+  machine.poll_after({{1, 62}, {2, 62}});
 
   EXPECT_EQ(machine.published().at({}), 62U);
 }
 
-TEST(LabelSumsTest, WhatALateCpuHasCountedOfNestedCgroupsThatHaveEndedIsAddedOnce) {
+TEST(LabelSumsOfAPlanTest, WhatALateCpuHasCountedOfNestedCgroupsThatHaveEndedIsAddedOnce) {
   for (const bool was_late_before : {true, false}) {
     Machine machine{{by({})}};
     machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
     const auto work = [&](std::uint64_t outer, std::uint64_t inner) {
-      for (const std::size_t cpu : {0, 1}) {
-        machine.count(1, outer, cpu);
-        machine.count(2, inner, cpu);
-      }
-      machine.poll();
+      machine.poll_after({{1, outer}, {2, inner}, {1, outer, 1}, {2, inner, 1}});
     };
     if (was_late_before) machine.late = {1};
     work(60, 60);
@@ -665,8 +611,7 @@ TEST(LabelSumsTest, WhatALateCpuHasCountedOfNestedCgroupsThatHaveEndedIsAddedOnc
   }
 }
 
-TEST(LabelSumsTest, AnInnerCgroupThatIsCountedIsNoPartOfAnOuterOneThatLingers) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, AnInnerCgroupThatIsCountedIsNoPartOfAnOuterOneThatLingers) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
   machine.poll();
   machine.cgroups.at(1).is_present = false;
@@ -674,126 +619,93 @@ TEST(LabelSumsTest, AnInnerCgroupThatIsCountedIsNoPartOfAnOuterOneThatLingers) {
   machine.poll();
 
   machine.late.clear();
-  machine.count(1, 5, 1);
-  machine.count(2, 3, 1);
-  machine.count(2, 6);
-  machine.poll();
+  machine.poll_after({{1, 5, 1}, {2, 3, 1}, {2, 6}});
 
   EXPECT_EQ(machine.published().at({}), 11U) << "but where that was counted up to now";
 }
 
-TEST(LabelSumsTest, AnInnerCgroupIsAddedWhileTheOuterOneCannotBeCountedOnACpu) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, AnInnerCgroupIsAddedWhileTheOuterOneCannotBeCountedOnACpu) {
   machine.cgroups = {{1, {.path = "/a", .unopened_on = {1}}}, {2, {.path = "/a/b"}}};
   machine.poll();
   for (int poll = 1; poll <= 3; ++poll) {
-    machine.count(1, 10);
-    machine.count(2, 6);
-    machine.count(2, 50, 1);
-    machine.poll();
+    machine.poll_after({{1, 10}, {2, 6}, {2, 50, 1}});
     EXPECT_EQ(machine.published().at({}), 60U * static_cast<unsigned>(poll));
   }
   machine.cgroups.at(1).unopened_on = {};
-  machine.count(1, 70, 1);  // opened at the end: as by records
-  machine.count(2, 60, 1);
-  machine.poll();
+  machine.poll_after({{1, 70, 1}, {2, 60, 1}});  // opened at the end: as by records
   EXPECT_EQ(machine.published().at({}), 250U);
 
-  machine.count(1, 70, 1);
-  machine.count(2, 60, 1);
-  machine.poll();
+  machine.poll_after({{1, 70, 1}, {2, 60, 1}});
 
   EXPECT_EQ(machine.published().at({}), 320U) << "that of the outer one again";
 }
 
-TEST(LabelSumsTest, WhereCgroupsDoNotNestALeafThatGetsOthersInsideOfItHidesNoneOfTheirCounts) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, WhereCgroupsDoNotNestALeafThatGetsOthersInsideOfItHidesNoneOfTheirCounts) {
   machine.set_nesting(false);
   machine.cgroups = {{1, {.path = "/a"}}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.cgroups.at(1).is_present = false;
   machine.cgroups.emplace(2, Counted{.path = "/a/b"});
-  machine.count(2, 40);
-  machine.poll();
+  machine.poll_after({{2, 40}});
   EXPECT_EQ(machine.published().at({}), 50U);
 
-  machine.count(2, 27);
   machine.cgroups.at(2).is_present = false;
   machine.cgroups.emplace(3, Counted{.path = "/a"});
-  machine.count(3, 30);
-  machine.poll();
+  machine.poll_after({{2, 27}, {3, 30}});
 
   EXPECT_EQ(machine.published().at({}), 107U);
 }
 
-TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 60}});
 
   machine.cgroups.at(1).is_present = false;  // displaced or deselected
-  machine.count(1, 5);
-  machine.count(2, 3);
-  machine.poll();
+  machine.poll_after({{1, 5}, {2, 3}});
   EXPECT_EQ(machine.published("web"), 105U) << "the outer one contains the inner one until then";
 
-  machine.count(2, 2);
-  machine.poll();
+  machine.poll_after({{2, 2}});
   EXPECT_EQ(machine.published("web"), 107U);
   machine.cgroups.erase(1);
-  machine.count(2, 2);
-  machine.poll();
+  machine.poll_after({{2, 2}});
   EXPECT_EQ(machine.published("web"), 109U);
 }
 
-TEST(LabelSumsTest, AnIdleCgroupContainsNoOthers) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AnIdleCgroupContainsNoOthers) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
   machine.cgroups.at(1).is_idle = true;
   machine.poll();
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{2, 5}});
   EXPECT_EQ(machine.published("web"), 5U);
 
   machine.cgroups.at(1).is_idle = false;
-  machine.count(1, 3);  // its counters were opened after those of the inner one were read last
-  machine.count(2, 4);
-  machine.poll();
+  // Its counters are opened after those of the inner one were read last.
+  machine.poll_after({{1, 3}, {2, 4}});
   EXPECT_EQ(machine.published("web"), 9U);
-  machine.count(1, 10);
-  machine.count(2, 6);
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 6}});
   EXPECT_EQ(machine.published("web"), 19U);
 
   machine.cgroups.at(1).is_idle = true;
-  machine.count(1, 2);
-  machine.count(2, 1);
-  machine.poll();
+  machine.poll_after({{1, 2}, {2, 1}});
   EXPECT_EQ(machine.published("web"), 21U);
-  machine.count(2, 7);
-  machine.poll();
+  machine.poll_after({{2, 7}});
   EXPECT_EQ(machine.published("web"), 28U);
 }
 
-TEST(LabelSumsTest, AnOuterCgroupThatIsOpenedBetweenTwoPollsContainsTheInnerOnesFromThenOn) {
+TEST(LabelSumsOfAPlanTest, AnOuterCgroupThatIsOpenedBetweenTwoPollsContainsTheInnerOnesFromThenOn) {
   Machine machine{{by({})}, /*by_records=*/false};
   machine.cgroups = {{1, {.path = "/a/b"}}};
   machine.poll();
   machine.count(1, 5);
   machine.cgroups.emplace(2, Counted{.path = "/a"});
   machine.reconcile();
-  machine.count(1, 4);
-  machine.count(2, 6);
 
-  machine.poll();
+  machine.poll_after({{1, 4}, {2, 6}});
 
   EXPECT_EQ(machine.published().at({}), 11U);
 }
 
-TEST(LabelSumsTest, AnOuterCgroupThatIsClosedBetweenTwoPollsContainsTheInnerOnesUpToThen) {
+TEST(LabelSumsOfAPlanTest, AnOuterCgroupThatIsClosedBetweenTwoPollsContainsTheInnerOnesUpToThen) {
   Machine machine{{by({})}, /*by_records=*/false};
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
   machine.poll();
@@ -801,15 +713,13 @@ TEST(LabelSumsTest, AnOuterCgroupThatIsClosedBetweenTwoPollsContainsTheInnerOnes
   machine.count(2, 6);
   machine.cgroups.at(1).is_idle = true;
   machine.reconcile();
-  machine.count(2, 4);
 
-  machine.poll();
+  machine.poll_after({{2, 4}});
 
   EXPECT_EQ(machine.published().at({}), 14U);
 }
 
-TEST(LabelSumsTest, TimeThatWasPassedOverInNestedCgroupsIsAddedOnce) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, TimeThatWasPassedOverInNestedCgroupsIsAddedOnce) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
   machine.poll();
 
@@ -820,8 +730,7 @@ TEST(LabelSumsTest, TimeThatWasPassedOverInNestedCgroupsIsAddedOnce) {
   EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
 }
 
-TEST(LabelSumsTest, ACgroupInsideOfOneThatIsCountedLeavesTheCoverageOfTheSumAsItIs) {
-  Machine machine{{by({})}};
+TEST_F(SumOfAllTest, ACgroupInsideOfOneThatIsCountedLeavesTheCoverageOfTheSumAsItIs) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b", .unopened_on = {1}}}};
   machine.poll();
   EXPECT_EQ(machine.table().groups[0].rows[0].wanted_on, 2U);
@@ -834,39 +743,25 @@ TEST(LabelSumsTest, ACgroupInsideOfOneThatIsCountedLeavesTheCoverageOfTheSumAsIt
   EXPECT_EQ(machine.table().groups[0].rows[0].counted_on, 1U);
 }
 
-TEST(LabelSumsTest, AnOuterCgroupThatIsFoundLaterIsAddedWithoutTheInnerOnes) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AnOuterCgroupThatIsFoundLaterIsAddedWithoutTheInnerOnes) {
   machine.cgroups = {{1, of("web", "/a/b/c")}};
-  machine.count(1, 5);
-  machine.poll();
+  machine.poll_after({{1, 5}});
   machine.cgroups.emplace(2, of("web", "/a/b"));  // both have it all, as with records
   machine.cgroups.emplace(3, of("web", "/a"));
-  machine.count(1, 10);
-  machine.count(2, 11);
-  machine.count(3, 13);
-  machine.poll();
+  machine.poll_after({{1, 10}, {2, 11}, {3, 13}});
   EXPECT_EQ(machine.published("web"), 18U);
 
-  for (const std::uint64_t series : {1, 2, 3}) machine.count(series, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}, {2, 1}, {3, 1}});
   EXPECT_EQ(machine.published("web"), 19U);
 }
 
-TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOnesHaveAdded) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOnesHaveAdded) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}, {3, of("web", "/a/c")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.count(3, 10);
-  machine.poll();
-  machine.count(1, 1);
-  machine.count(3, 1);
+  machine.poll_after({{1, 100}, {2, 60}, {3, 10}});
   machine.cgroups.at(3).is_present = false;
-  machine.poll();
+  machine.poll_after({{1, 1}, {3, 1}});
   machine.cgroups.erase(3);
-  machine.count(1, 4);
-  machine.count(2, 2);
-  machine.poll();
+  machine.poll_after({{1, 4}, {2, 2}});
   EXPECT_EQ(machine.published("web"), 73U);
 
   machine.cgroups.at(1).labels = {{"workload", "web"}};
@@ -874,21 +769,17 @@ TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOne
   EXPECT_EQ(machine.published("web"), 105U) << "the total of the outer one";
   EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 105ms);
 
-  machine.count(1, 7);
-  machine.count(2, 7);
-  machine.poll();
+  machine.poll_after({{1, 7}, {2, 7}});
   EXPECT_EQ(machine.published("web"), 112U);
 }
 
-TEST(LabelSumsTest, NestedCgroupsThatGetTheirLabelsTogetherAreAddedOnceWhetherTheyAreCountedOrNot) {
+TEST(LabelSumsOfAPlanTest,
+     NestedCgroupsThatGetTheirLabelsTogetherAreAddedOnceWhetherTheyAreCountedOrNot) {
   for (const bool is_idle : {false, true}) {
     Machine machine{{by({"workload"})}};
     machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}, {3, {.path = "/a/b/c"}}};
     machine.poll();
-    machine.count(1, 10);
-    machine.count(2, 6);
-    machine.count(3, 1);
-    machine.poll();
+    machine.poll_after({{1, 10}, {2, 6}, {3, 1}});
 
     for (auto& [series, cgroup] : machine.cgroups) {
       cgroup.is_idle = is_idle;
@@ -901,16 +792,13 @@ TEST(LabelSumsTest, NestedCgroupsThatGetTheirLabelsTogetherAreAddedOnceWhetherTh
   }
 }
 
-TEST(LabelSumsTest, WithARowForEachCpuAnOuterCgroupContainsALateInnerOneOnTheCpusOnWhichItCounts) {
+TEST(LabelSumsOfAPlanTest,
+     WithARowForEachCpuAnOuterCgroupContainsALateInnerOneOnTheCpusOnWhichItCounts) {
   Machine machine{{by({"workload"})}, true, true};
   machine.cgroups = {{1, of("web", "/a")}, {2, {.path = "/a/b"}}};
   machine.cgroups.at(1).unopened_on = {1};
   machine.poll();
-  machine.count(1, 10, 0);
-  machine.count(2, 6, 0);
-  machine.count(1, 20, 1);
-  machine.count(2, 7, 1);
-  machine.poll();
+  machine.poll_after({{1, 10, 0}, {2, 6, 0}, {1, 20, 1}, {2, 7, 1}});
 
   machine.cgroups.at(2).labels = {{"workload", "web"}};
   machine.poll();
@@ -919,12 +807,9 @@ TEST(LabelSumsTest, WithARowForEachCpuAnOuterCgroupContainsALateInnerOneOnTheCpu
   EXPECT_EQ(machine.published("web"), 17U);
 }
 
-TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
   machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}};
-  machine.count(1, 100);
-  machine.count(2, 60);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 60}});
   machine.cgroups.at(1).labels = {{"workload", "all"}};
   machine.poll();
 
@@ -932,55 +817,43 @@ TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
   EXPECT_EQ(machine.published("all"), 100U);
 }
 
-TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
+TEST(LabelSumsOfAPlanTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
   Machine machine{{by({"team", "workload"})}};
   machine.cgroups = {{1, of("web", "/a")}};
   machine.cgroups.at(1).labels.emplace_back("team", "x");
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   const auto since = machine.table().rows[0].since;
 
   machine.change({by({"workload", "team"})});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
 
-  using Sums = std::map<std::vector<std::string>, std::uint64_t>;
   EXPECT_EQ(machine.published(), (Sums{{{"web", "x"}, 11}}));
   EXPECT_EQ(machine.table().rows[0].since, since);
 }
 
-TEST(LabelSumsTest, OfASmallerMaximumTheNewestSumsEndAndTheirCgroupsAreInTheRest) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, OfASmallerMaximumTheNewestSumsEndAndTheirCgroupsAreInTheRest) {
   machine.cgroups = {{1, of("web", "/a")}};
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
   machine.cgroups.emplace(2, of("batch", "/b"));
-  machine.count(2, 10);
-  machine.poll();
+  machine.poll_after({{2, 10}});
 
   SumPlan smaller = by({"workload"});
   smaller.max = 1;
   machine.change({smaller});
-  machine.count(1, 1);
-  machine.count(2, 1);
-  machine.poll();
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"other"}, 1U),
-                                               std::pair(std::vector<std::string>{"web"}, 2U)));
+  machine.poll_after({{1, 1}, {2, 1}});
+  EXPECT_EQ(machine.published(), (Sums{{{"other"}, 1}, {{"web"}, 2}}));
   EXPECT_EQ(machine.table().left_out, 1U);
   EXPECT_THAT(machine.report.failures, testing::SizeIs(1));
 
   machine.change({by({"workload"})});
-  machine.count(2, 3);
-  machine.poll();
+  machine.poll_after({{2, 3}});
   EXPECT_EQ(machine.published("web"), 2U);
   EXPECT_EQ(machine.published("batch"), 3U) << "what it had in its sum before is not added again";
 }
 
-TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
 
   machine.pass_over(1, 4ms);
   machine.poll();
@@ -988,13 +861,12 @@ TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
   EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
 }
 
-TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
+TEST(LabelSumsOfAPlanTest, ANewSumIsPublishedAsZeroFirst) {
   SumPlan sum = by({"workload"});
   sum.zero_for = 60s;
   Machine machine{{sum}};
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   EXPECT_EQ(machine.published("web"), 0U);
   EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 0s);
   EXPECT_TRUE(machine.table().rows[0].is_new);
@@ -1008,29 +880,25 @@ TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   EXPECT_FALSE(machine.table().rows[0].is_new);
 }
 
-TEST(LabelSumsTest, ASumThatWasPublishedDoesNotFallToZeroWhereThatTimeGetsLonger) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, ASumThatWasPublishedDoesNotFallToZeroWhereThatTimeGetsLonger) {
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   SumPlan longer = by({"workload"});
   longer.zero_for = 60s;
 
   machine.change({longer});
-  machine.count(1, 1);
-  machine.poll();
+  machine.poll_after({{1, 1}});
 
   EXPECT_EQ(machine.published("web"), 11U);
   EXPECT_FALSE(machine.table().rows[0].is_new);
 }
 
-TEST(LabelSumsTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {
+TEST(LabelSumsOfAPlanTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {
   SumPlan sum = by({"workload"});
   sum.idle = 1h;
   Machine machine{{sum}};
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
   machine.poll(2h);  // it has a cgroup, even if that does nothing
   EXPECT_EQ(machine.published("web"), 10U);
   const std::uint64_t layout = machine.last.sums_layout;
@@ -1044,23 +912,19 @@ TEST(LabelSumsTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {
   EXPECT_NE(machine.last.sums_layout, layout);
 
   machine.cgroups = {{2, of("web")}};
-  machine.count(2, 3);
-  machine.poll();
+  machine.poll_after({{2, 3}});
   EXPECT_EQ(machine.published("web"), 3U);
 }
 
-TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRoom) {
+TEST(LabelSumsOfAPlanTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRoom) {
   SumPlan sum = by({"workload"});
   sum.max = 1;
   sum.idle = 1min;
   Machine machine{{sum}};
   machine.cgroups = {{1, of("web", "/a")}, {2, of("batch", "/b")}};
-  machine.count(1, 1);
-  machine.count(2, 10);
-  machine.poll();
+  machine.poll_after({{1, 1}, {2, 10}});
 
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"other"}, 10U),
-                                               std::pair(std::vector<std::string>{"web"}, 1U)));
+  EXPECT_EQ(machine.published(), (Sums{{{"other"}, 10}, {{"web"}, 1}}));
   EXPECT_EQ(machine.table().left_out, 1U);
   ASSERT_THAT(machine.report.failures, testing::SizeIs(1));
   EXPECT_EQ(machine.report.failures.begin()->second.first.attempted,
@@ -1069,52 +933,41 @@ TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreReportedAndInTheRestUntilThereIsRo
 
   machine.cgroups.erase(1);
   machine.poll(2min);  // web is idle
-  machine.count(2, 5);
-  machine.poll();
+  machine.poll_after({{2, 5}});
 
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 5U),
-                                               std::pair(std::vector<std::string>{"other"}, 10U)));
+  EXPECT_EQ(machine.published(), (Sums{{{"batch"}, 5}, {{"other"}, 10}}));
   EXPECT_EQ(machine.table().left_out, 0U);
   EXPECT_THAT(machine.report.failures, testing::IsEmpty());
 }
 
-TEST(LabelSumsTest, ACgroupThatIsNamedLikeTheRestIsInItAndNotLeftOut) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, ACgroupThatIsNamedLikeTheRestIsInItAndNotLeftOut) {
   machine.cgroups = {{1, of("other")}};
-  machine.count(1, 5);
-  machine.poll();
+  machine.poll_after({{1, 5}});
 
   EXPECT_EQ(machine.published("other"), 5U);
   EXPECT_EQ(machine.table().left_out, 0U);
 }
 
 /// A tenant chooses how many names there are of its own cgroups.
-TEST(LabelSumsTest, ATenantWithManyCombinationsTakesNoSumFromOneWithFew) {
+TEST(LabelSumsOfAPlanTest, ATenantWithManyCombinationsTakesNoSumFromOneWithFew) {
   SumPlan sum = by({"workload"});
   sum.max = 2;
   Machine machine{{sum}};
   machine.cgroups = {
       {1, of("a", "/tenant/1")}, {2, of("b", "/tenant/2")}, {3, of("c", "/tenant/3")}};
-  for (const std::uint64_t series : {1U, 2U, 3U}) machine.count(series, 100);
-  machine.poll();
+  machine.poll_after({{1, 100}, {2, 100}, {3, 100}});
   machine.cgroups.emplace(4, of("d", "/others/1"));
   machine.cgroups.emplace(5, of("e", "/tenant/4"));
-  for (const std::uint64_t series : {1U, 2U, 3U, 4U, 5U}) machine.count(series, 7);
-  machine.poll();
+  machine.poll_after({{1, 7}, {2, 7}, {3, 7}, {4, 7}, {5, 7}});
 
-  EXPECT_THAT(machine.published(),
-              ElementsAre(std::pair(std::vector<std::string>{"a"}, 107U),
-                          std::pair(std::vector<std::string>{"d"}, 7U),
-                          std::pair(std::vector<std::string>{"other"}, 100U + 7U + 7U + 7U)));
+  EXPECT_EQ(machine.published(), (Sums{{{"a"}, 107}, {{"d"}, 7}, {{"other"}, 100 + 7 + 7 + 7}}));
   EXPECT_EQ(machine.table().left_out, 3U);
 }
 
-TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
   machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}};
   machine.cgroups.at(2).unreadable_on = {1};
-  machine.count(1, 10);
-  machine.poll();
+  machine.poll_after({{1, 10}});
 
   const GroupRow& row = machine.table().groups[0].rows[0];
   EXPECT_EQ(row.value, Value::kKnown);
@@ -1122,8 +975,7 @@ TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
   EXPECT_EQ(row.counted_on, 3U);
 }
 
-TEST(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
   machine.cgroups = {{1, of("web", "/a")}};
   machine.cgroups.at(1).unreadable_on = {1};
   machine.poll();
@@ -1137,44 +989,35 @@ TEST(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
   EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kKnown) << "what was counted stays";
 }
 
-TEST(LabelSumsTest, WhatALateCpuHasCountedIsAddedOnce) {
-  Machine machine{{by({"workload"})}};
+TEST_F(LabelSumsTest, WhatALateCpuHasCountedIsAddedOnce) {
   machine.cgroups = {{1, of("web")}};
-  machine.count(1, 60);
-  machine.count(1, 40, 1);
-  machine.poll();
+  machine.poll_after({{1, 60}, {1, 40, 1}});
   machine.late = {1};
-  machine.count(1, 3, 1);
-  machine.poll();
+  machine.poll_after({{1, 3, 1}});
   EXPECT_EQ(machine.published("web"), 100U);
   machine.late.clear();
-  machine.count(1, 2, 1);
 
-  machine.poll();
+  machine.poll_after({{1, 2, 1}});
 
   EXPECT_EQ(machine.published("web"), 105U);
 }
 
-TEST(LabelSumsTest, EachSumOfAPlanHasItsOwnLabels) {
+TEST(LabelSumsOfAPlanTest, EachSumOfAPlanHasItsOwnLabels) {
   Machine machine{{by({"namespace"}), by({"workload"})}};
   machine.cgroups = {{1, of("web", "/a")}, {2, of("batch", "/b")}};
   for (auto& [series, counted] : machine.cgroups) counted.labels.emplace_back("namespace", "prod");
-  machine.count(1, 1);
-  machine.count(2, 2);
 
-  machine.poll();
+  machine.poll_after({{1, 1}, {2, 2}});
 
-  EXPECT_EQ(machine.published(0),
-            (std::map<std::vector<std::string>, std::uint64_t>{{{"prod"}, 3}}));
-  EXPECT_EQ(machine.published(1),
-            (std::map<std::vector<std::string>, std::uint64_t>{{{"web"}, 1}, {{"batch"}, 2}}));
+  EXPECT_EQ(machine.published(0), (Sums{{{"prod"}, 3}}));
+  EXPECT_EQ(machine.published(1), (Sums{{{"web"}, 1}, {{"batch"}, 2}}));
 }
 
 /// Whatever cgroups come, work and go: the sums have all that was counted, and nothing falls.
 RC_GTEST_PROP(LabelSumsProperty, HaveAllThatEverWasCountedAndNeverFall, ()) {
   Machine machine{{by({"workload"})}};
   std::map<std::string, std::uint64_t> counted;
-  std::map<std::vector<std::string>, std::uint64_t> last;
+  Sums last;
   std::uint64_t next = 1;
   const int polls = *rc::gen::inRange(1, 30);
   for (int poll = 0; poll < polls; ++poll) {
@@ -1263,14 +1106,14 @@ class Nested {
       if (!(path + "/").starts_with(cgroup.path + "/")) continue;
       machine.count(series, events, cpu);
       if (!machine.is_open(series, cpu)) continue;
-      sums.emplace(0, std::vector<std::string>{});
-      sums.emplace(1, std::vector<std::string>{cgroup.labels.front().second});
+      sums.emplace(0, Values{});
+      sums.emplace(1, Values{cgroup.labels.front().second});
     }
     for (const auto& [sum, values] : sums) counted[sum][values] += events;
   }
 
   Machine machine{{by({}), by({"workload"})}, /*by_records=*/false};
-  std::vector<std::map<std::vector<std::string>, std::uint64_t>> counted{2};  ///< by sum, values
+  std::vector<Sums> counted{2};  ///< by sum, values
 };
 
 RC_GTEST_PROP(LabelSumsProperty, HaveWhatWasCountedInNestedCgroupsOnce, ()) {
