@@ -29,6 +29,12 @@ using Answer = test::ScriptedKernel::Answer;
 Answer counts(milliseconds enabled, milliseconds running, std::vector<std::uint64_t> numbers) {
   return {Answer::Kind::kCounts, enabled, running, std::move(numbers), 0};
 }
+/// Of a group that had the PMU all the time.
+Answer counts(milliseconds enabled, std::vector<std::uint64_t> numbers) {
+  return counts(enabled, enabled, std::move(numbers));
+}
+const Answer kOffPmu{Answer::Kind::kEof, {}, {}, {}, 0};
+const Answer kUnreadable{Answer::Kind::kError, {}, {}, {}, EIO};
 
 /// One CPU, one group for it and one for each cgroup, over a scripted kernel.
 class PollCycleTest : public testing::Test {
@@ -46,6 +52,26 @@ class PollCycleTest : public testing::Test {
     return cgroup;
   }
 
+  static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
+                                                  MachineCpus cpus = {{0}, {}, {}}) {
+    auto set = std::make_shared<TargetSet>();
+    set->cpus = std::make_shared<const MachineCpus>(std::move(cpus));
+    set->present = cgroups.size();
+    set->cgroups = std::move(cgroups);
+    return set;
+  }
+
+  test::CountedCycle& cycle() {
+    if (!cycle_) cycle_.emplace(source(0), plan_, 0);
+    return *cycle_;
+  }
+  PollReport run(const std::shared_ptr<const TargetSet>& targets) { return run(cycle(), targets); }
+  /// With this answer of a group.
+  PollReport run_after(const std::string& group, const Answer& answer,
+                       const std::shared_ptr<const TargetSet>& now = targets({})) {
+    kernel_.answer(group, answer);
+    return run(now);
+  }
   /// As the first poll of a collector: nothing has been learned yet.
   PollReport run(test::CountedCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
     PollCycle::Outcome outcome = cycle.run(targets, EventModels{*plan_});
@@ -57,403 +83,325 @@ class PollCycleTest : public testing::Test {
     return std::make_unique<DescriptorSource>(kernel_, cpu);
   }
 
-  static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
-                                                  MachineCpus cpus = {{0}, {}, {}}) {
-    auto set = std::make_shared<TargetSet>();
-    set->cpus = std::make_shared<const MachineCpus>(std::move(cpus));
-    set->present = cgroups.size();
-    set->cgroups = std::move(cgroups);
-    return set;
+  /// Of groups that share the PMU, next to a clock that is always counted.
+  static ScopePlan next_to_a_clock(std::vector<test::GroupOf> groups) {
+    groups.insert(groups.begin(), {"clock", {"task-clock"}});
+    ScopePlan plan = test::scope_plan(groups);
+    for (std::size_t group = 1; group < groups.size(); ++group) {
+      plan.groups[group].shares_pmu = true;
+      plan.groups[group].auxiliary.always_on = 0;
+    }
+    return plan;
   }
 
   test::TempTree tree_;
   test::ScriptedKernel kernel_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  std::optional<test::CountedCycle> cycle_;  ///< made when it is needed first
+  const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
   PollFeedback feedback_;  ///< of the last run()
 };
 
 TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
-
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run_after("cpu0 cycles", counts(10ms, {100, 200}));
 
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_EQ(report.groups_read, 1U);
   EXPECT_EQ(report.now.open_events, 3U);  // two, and the one that tells of the CPU
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 200U);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals()[1].value, 200U);
 }
 
 TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
-  const PollReport opened = cycle.reconcile(targets({{1, "/a", a}}), models).report;
-  kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  const PollReport opened = cycle().reconcile(targets({{1, "/a", a_}}), models).report;
+  kernel_.answer("cpu0 cycles", counts(10ms, {100, 200}));
+  kernel_.answer("cpu0 /a context-switches", counts(1ms, {5}));
   tree_.remove("a");
 
-  const auto [closed, feedback] = cycle.reconcile(targets({{1, "/a", nullptr}}), models);
+  const auto [closed, feedback] = cycle().reconcile(targets({{1, "/a", nullptr}}), models);
 
   EXPECT_EQ(opened.groups_opened, 2U);
   EXPECT_EQ(opened.groups_read, 0U);
   EXPECT_EQ(closed.groups_closed, 1U);
   EXPECT_EQ(closed.groups_read, 1U);
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 0U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 5U);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals()[1].value, 0U);
   EXPECT_TRUE(feedback.unopened.empty());
 }
 
 TEST_F(PollCycleTest, ACgroupThatEndsBeforeItsFirstPollWasWantedInNone) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
-  (void)cycle.reconcile(targets({{1, "/a", make_cgroup("/a")}}), models);
-  (void)cycle.reconcile(targets({{1, "/a", nullptr}}), models);
+  (void)cycle().reconcile(targets({{1, "/a", make_cgroup("/a")}}), models);
+  (void)cycle().reconcile(targets({{1, "/a", nullptr}}), models);
 
-  (void)run(cycle, targets({{1, "/a", nullptr}}));
+  (void)run(targets({{1, "/a", nullptr}}));
 
-  EXPECT_EQ(cycle.groups_of_cgroups()[0].polls_wanted(0), 0U);
+  EXPECT_EQ(cycle().groups_of_cgroups()[0].polls_wanted(0), 0U);
 }
 
 TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
-  EXPECT_TRUE(run(cycle, targets({{7, "/a", a}})).failures.empty());
+  const PollReport gone = run(targets({{7, "/a", a_}}));
+  EXPECT_TRUE(gone.refusals.empty());
+  EXPECT_TRUE(gone.failures.empty());
   EXPECT_TRUE(feedback_.unopened.empty());
 
-  (void)run(cycle, targets({{7, "/a", nullptr}}));
+  (void)run(targets({{7, "/a", nullptr}}));
   EXPECT_EQ(feedback_.unopened, (std::set<std::uint64_t>{7}));
-  (void)run(cycle, targets({{7, "/a", nullptr}}));
+  (void)run(targets({{7, "/a", nullptr}}));
   EXPECT_TRUE(feedback_.unopened.empty());
 }
 
 TEST_F(PollCycleTest, ACgroupThatIsThereAgainLacksNothingOfACpuThatMissedItAndIsOffline) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
-  (void)run(cycle, targets({{7, "/a", a}}));
-  (void)run(cycle, targets({{7, "/a", nullptr}}));
-  ASSERT_TRUE(cycle.cgroup_groups(0)[0].has_failed());
+  (void)run(targets({{7, "/a", a_}}));
+  (void)run(targets({{7, "/a", nullptr}}));
+  ASSERT_TRUE(cycle().cgroup_groups(0)[0].has_failed());
 
-  (void)run(cycle, targets({{7, "/a", make_cgroup("/a")}}, {{1}, {}, {}}));
+  (void)run(targets({{7, "/a", make_cgroup("/a")}}, {{1}, {}, {}}));
 
-  EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+  EXPECT_FALSE(cycle().cgroup_groups(0)[0].has_failed());
 }
 
 TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
-  const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
-  test::CountedCycle cycle{source(0), plan_, 0};
-  (void)run(cycle, targets({{6, "/b", b}}));
+  (void)run(targets({{6, "/b", b}}));
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
-  (void)run(cycle, targets({{6, "/b", b}, {7, "/a", a}}));
+  (void)run(targets({{6, "/b", b}, {7, "/a", a_}}));
 
-  (void)run(cycle, targets({{6, "/b", b}}));
+  (void)run(targets({{6, "/b", b}}));
   EXPECT_EQ(feedback_.unopened, (std::set<std::uint64_t>{7}));
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
   EXPECT_TRUE(feedback_.unopened.empty());  // b is there, and was counted
 }
 
 TEST_F(PollCycleTest, ReportsACgroupThatCameAndEndedWhileTheCpuWasGivenNoTargets) {
-  const auto a = make_cgroup("/a");
   for (const bool has_missed_targets : {true, false}) {
-    test::CountedCycle cycle{source(0), plan_, 0};
-    (void)run(cycle, targets({{1, "/a", a}}));
-    cycle.set_missed_targets(has_missed_targets);
+    cycle_.reset();
+    (void)run(targets({{1, "/a", a_}}));
+    cycle().set_missed_targets(has_missed_targets);
 
-    (void)run(cycle, targets({{1, "/a", a}, {2, "/b", nullptr}}));
+    (void)run(targets({{1, "/a", a_}, {2, "/b", nullptr}}));
 
     EXPECT_EQ(feedback_.unopened,
               has_missed_targets ? std::set<std::uint64_t>{2} : std::set<std::uint64_t>{});
-    EXPECT_EQ(cycle.cgroup_groups(1)[0].has_failed(), has_missed_targets);
-    EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+    EXPECT_EQ(cycle().cgroup_groups(1)[0].has_failed(), has_missed_targets);
+    EXPECT_FALSE(cycle().cgroup_groups(0)[0].has_failed());
   }
 }
 
 TEST_F(PollCycleTest, LacksNothingOfSuchACgroupWhereItsGroupIsNotCounted) {
   plan_->cgroup.groups[0].pmu = "other";
-  test::CountedCycle cycle{source(0), plan_, 0};
-  cycle.set_missed_targets(true);
+  cycle().set_missed_targets(true);
 
-  (void)run(cycle, targets({{2, "/b", nullptr}}, {{0, 1}, {{"other", {1}}}, {}}));
+  (void)run(targets({{2, "/b", nullptr}}, {{0, 1}, {{"other", {1}}}, {}}));
 
   EXPECT_TRUE(feedback_.unopened.empty());
-  EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+  EXPECT_FALSE(cycle().cgroup_groups(0)[0].has_failed());
 }
 
 TEST_F(PollCycleTest, ReportsWhichCgroupsLackedADescriptor) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.refuse("cpu0 /a context-switches", EMFILE);
   kernel_.refuse("cpu0 /b context-switches", EACCES);
 
-  (void)run(cycle, targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
+  (void)run(targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
 
   EXPECT_EQ(feedback_.exhausted, (std::map<std::string, int>{{"/a", EMFILE}}));
 }
 
 TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  (void)run(cycle, targets({{1, "/a", a}}));
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{2}, milliseconds{2}, {8}));
+  (void)run_after("cpu0 /a context-switches", counts(1ms, {5}), targets({{1, "/a", a_}}));
 
-  const PollReport report = run(cycle, targets({{1, "/a", nullptr}}));
+  const PollReport report =
+      run_after("cpu0 /a context-switches", counts(2ms, {8}), targets({{1, "/a", nullptr}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 8U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 8U);
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy"}));
 }
 
 TEST_F(PollCycleTest, ASeriesThatTakesTheSlotOfOneThatHasEndedStartsAtZero) {
-  const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   const auto c = make_cgroup("/c");
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {1}));
-  kernel_.answer("cpu0 /b context-switches", counts(milliseconds{1}, milliseconds{1}, {2}));
-  kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
-  (void)run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
+  kernel_.answer("cpu0 /a context-switches", counts(1ms, {1}));
+  kernel_.answer("cpu0 /b context-switches", counts(1ms, {2}));
+  (void)run_after("cpu0 /c context-switches", counts(1ms, {3}),
+                  targets({{1, "/a", a_}, {2, "/b", b}}));
 
-  (void)run(cycle, targets({{3, "/c", c}, {2, "/b", b}}));
+  (void)run(targets({{3, "/c", c}, {2, "/b", b}}));
 
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 3U);
-  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals()[0].value, 2U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 3U);
+  EXPECT_EQ(cycle().cgroup_groups(1)[0].totals()[0].value, 2U);
   EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
 }
 
 TEST_F(PollCycleTest, AnIntervalOfMoreThanACpuCanCountIsUnmeasured) {
   constexpr std::uint64_t kJump = std::uint64_t{1} << 48;
   plan_->cpu.groups[0].shares_pmu = plan_->cpu.groups[0].refuses_impossible = true;
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(1s, 1s, {5000, 4000}));
-  (void)run(cycle, targets({}));
+  (void)run_after("cpu0 cycles", counts(1s, {5000, 4000}));
 
-  kernel_.answer("cpu0 cycles", counts(2s, 2s, {6000 + kJump, 4500}));
-  const PollReport report = run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles", counts(3s, 3s, {7000 + kJump, 5500}));
-  (void)run(cycle, targets({}));
+  const PollReport report = run_after("cpu0 cycles", counts(2s, {6000 + kJump, 4500}));
+  (void)run_after("cpu0 cycles", counts(3s, {7000 + kJump, 5500}));
 
   EXPECT_EQ(report.errors.at("core").anomalies, 1U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[0].value, 6000U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 5000U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().times().unmeasured, 1s);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals()[0].value, 6000U);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals()[1].value, 5000U);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals().times().unmeasured, 1s);
 }
 
 TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  kernel_.answer("cpu0 cycles", kUnreadable);
 
-  const PollReport report = run(cycle, targets({{1, "/a", a}}));
+  const PollReport report =
+      run_after("cpu0 /a context-switches", counts(1ms, {5}), targets({{1, "/a", a_}}));
 
   EXPECT_EQ(report.errors.at("core").read_failures, 1U);
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(describe(report.failures.begin()->second.first),
             "read group 'core' on CPU 0: Input/output error (EIO)");
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 5U);
 }
 
-TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 0}));
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles", counts(milliseconds{3}, milliseconds{3}, {300, 0}));
-
-  (void)run(cycle, targets({}));
-
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[0].value, 300U);
-}
-
-TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
+TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOftenHoweverManyChecksThereAre) {
   kernel_.refuse("cpu0 instructions", EMFILE);
-  test::CountedCycle cycle{source(0), plan_, 0};
-
-  std::vector<int> polls_with_a_try;
-  for (int poll = 1; poll <= 20; ++poll) {
-    if (!run(cycle, targets({})).refusals.empty()) polls_with_a_try.push_back(poll);
-  }
-
-  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
-  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
-}
-
-TEST_F(PollCycleTest, ChecksDoNotShortenTheRestOfARefusedGroup) {
-  kernel_.refuse("cpu0 instructions", EMFILE);
-  test::CountedCycle cycle{source(0), plan_, 0};
   const auto nothing_new = targets({});
   const EventModels models{*plan_};
 
   std::vector<int> polls_with_a_try;
   std::size_t tries_between_polls = 0;
   for (int poll = 1; poll <= 20; ++poll) {
-    if (!cycle.run(nothing_new, models).report.refusals.empty()) polls_with_a_try.push_back(poll);
+    if (!cycle().run(nothing_new, models).report.refusals.empty()) polls_with_a_try.push_back(poll);
     for (int look = 0; look < 20; ++look) {
-      tries_between_polls += cycle.reconcile(nothing_new, models).report.refusals.size();
+      tries_between_polls += cycle().reconcile(nothing_new, models).report.refusals.size();
     }
   }
 
-  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));
+  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
   EXPECT_EQ(tries_between_polls, 0U);
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
 }
 
 TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   kernel_.refuse("instructions", EMFILE);
-  test::CountedCycle cycle{source(0), plan_, 0};
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run(targets({}));
 
   ASSERT_EQ(report.refusals.size(), 1U);
   EXPECT_EQ(report.refusals.begin()->first, (PollReport::Cause{"instructions", EMFILE}));
 }
 
-TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
-  const auto a = make_cgroup("/a");
-  tree_.remove("a");
-  kernel_.refuse("context-switches", ENOENT);
-  test::CountedCycle cycle{source(0), plan_, 0};
-
-  const PollReport report = run(cycle, targets({{1, "/a", a}}));
-
-  EXPECT_TRUE(report.refusals.empty());
-  EXPECT_TRUE(report.failures.empty());
-}
-
 TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles",
-                 {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0});
+  (void)run_after("cpu0 cycles", counts(1ms, {100, 10}));
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kBrokenUp, 2ms, 2ms, {150, 15}, 0});
 
-  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+  const PollReport report = run(targets({}, {{1}, {}, {}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.now.open_events, 0U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 15U);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals()[1].value, 15U);
   EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
 TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndReopened) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.pass(milliseconds{1000});
-  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));  // stood since
-  kernel_.answer("cpu0 cycles",
-                 {Answer::Kind::kBrokenUp, milliseconds{405}, milliseconds{405}, {130, 13}, 0});
+  (void)run_after("cpu0 cycles", counts(5ms, {100, 10}));
+  kernel_.pass(1000ms);
+  kernel_.answer("cpu0 dummy", counts(400ms, {}));  // stood since
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kBrokenUp, 405ms, 405ms, {130, 13}, 0});
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run(targets({}));
 
-  EXPECT_TRUE(cycle.cpu_was_offline());
+  EXPECT_TRUE(cycle().cpu_was_offline());
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_TRUE(report.failures.contains({"absence of a CPU", 0}));
-  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle().cpu_groups()[0].totals();
   EXPECT_EQ(totals[1].value, 13U);
-  EXPECT_EQ(totals.times().unmeasured, milliseconds{600});  // what happened since is in no count
+  EXPECT_EQ(totals.times().unmeasured, 600ms);  // what happened since is in no count
 }
 
 TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  (void)run(cycle, targets({}));
-  kernel_.pass(milliseconds{1000});
-  kernel_.answer("cpu0 dummy", counts(milliseconds{981}, milliseconds{981}, {}));
+  (void)run(targets({}));
+  kernel_.pass(1000ms);
+  kernel_.answer("cpu0 dummy", counts(981ms, {}));
 
-  EXPECT_TRUE(run(cycle, targets({})).failures.empty());
-  EXPECT_FALSE(cycle.cpu_was_offline());
+  EXPECT_TRUE(run(targets({})).failures.empty());
+  EXPECT_FALSE(cycle().cpu_was_offline());
 }
 
 TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
   for (int second = 0; second < 3; ++second) {
-    kernel_.pass(milliseconds{850});
-    kernel_.pass_in_switches(milliseconds{150});
+    kernel_.pass(850ms);
+    kernel_.pass_in_switches(150ms);
 
-    const PollReport report = run(cycle, targets({}));
+    const PollReport report = run(targets({}));
 
     EXPECT_TRUE(report.failures.empty());
     EXPECT_EQ(report.groups_closed, 0U);
-    EXPECT_FALSE(cycle.cpu_was_offline());
+    EXPECT_FALSE(cycle().cpu_was_offline());
   }
 }
 
 TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 dummy", counts(milliseconds{1}, milliseconds{1}, {}));
-  (void)cycle.reconcile(targets({}), models);
+  (void)run(targets({}));
+  kernel_.answer("cpu0 dummy", counts(1ms, {}));
+  (void)cycle().reconcile(targets({}), models);
   int looks = 0;
-  for (; !cycle.cpu_was_offline() && looks < 10; ++looks) {
-    kernel_.pass(milliseconds{5});
-    (void)cycle.reconcile(targets({}), models);
+  for (; !cycle().cpu_was_offline() && looks < 10; ++looks) {
+    kernel_.pass(5ms);
+    (void)cycle().reconcile(targets({}), models);
   }
 
   EXPECT_EQ(looks, 5);
 }
 
 TEST_F(PollCycleTest, ACgroupMayHaveRunWhileItsCpuWasAway) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  const auto a = make_cgroup("/a");
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  (void)run(cycle, targets({{1, "/a", a}}));
-  kernel_.pass(milliseconds{1000});
-  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));
+  (void)run_after("cpu0 /a context-switches", counts(1ms, {5}), targets({{1, "/a", a_}}));
+  kernel_.pass(1000ms);
 
-  (void)run(cycle, targets({{1, "/a", a}}));
+  (void)run_after("cpu0 dummy", counts(400ms, {}), targets({{1, "/a", a_}}));
 
-  EXPECT_TRUE(cycle.cpu_was_offline());
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{600});
+  EXPECT_TRUE(cycle().cpu_was_offline());
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals().times().unmeasured, 600ms);
 }
 
 TEST_F(PollCycleTest, ACpuThatIsBackMayHaveRunSinceItWasLastKnownToBeOffline) {
   plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
-  test::CountedCycle cycle{source(0), plan_, 0};
-  const auto a = make_cgroup("/a");
-  (void)run(cycle, targets({{1, "/a", a}}));
+  (void)run(targets({{1, "/a", a_}}));
   for (int poll = 0; poll < 3; ++poll) {
-    kernel_.pass(milliseconds{1000});
-    (void)run(cycle, targets({{1, "/a", a}}, {}));
+    kernel_.pass(1000ms);
+    (void)run(targets({{1, "/a", a_}}, {}));
   }
-  kernel_.pass(milliseconds{700});
+  kernel_.pass(700ms);
 
-  (void)run(cycle, targets({{1, "/a", a}}));
+  (void)run(targets({{1, "/a", a_}}));
 
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{700});
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().times().unmeasured, milliseconds{700});
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 0U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals().times().unmeasured, 700ms);
+  EXPECT_EQ(cycle().cpu_groups()[0].totals().times().unmeasured, 700ms);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 0U);
 }
 
 TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {
   plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
-  test::CountedCycle cycle{source(0), plan_, 0};
   kernel_.deactivate_contexts(0);
 
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
 
   EXPECT_EQ(kernel_.opened_groups(),
             (std::vector<std::string>{"cpu0 dummy", "cpu0 context-switches"}));
-  EXPECT_GT(cycle.cpu_groups()[0].totals().times().running, milliseconds{0});
+  EXPECT_GT(cycle().cpu_groups()[0].totals().times().running, 0ms);
 }
 
 TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.pass(milliseconds{1000});  // and the group says what it had said
+  (void)run_after("cpu0 cycles", counts(5ms, {100, 10}));
+  kernel_.pass(1000ms);  // and the group says what it had said
 
-  const PollReport report = run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles", counts(milliseconds{500}, milliseconds{500}, {7, 3}));
-  (void)run(cycle, targets({}));
+  const PollReport report = run(targets({}));
+  (void)run_after("cpu0 cycles", counts(500ms, {7, 3}));
 
   EXPECT_EQ(report.errors.at("core").standstills, 1U);
   EXPECT_EQ(describe(report.failures.at({"standstill of core", 0}).first),
@@ -461,70 +409,43 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
             "if another program also counts cgroups; it was reopened. Remedy: if this happens "
             "again, stop other programs that count cgroups, such as cAdvisor with perf events");
   EXPECT_EQ(report.groups_opened, 1U);
-  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
+  const test::CountedTotals totals = cycle().cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 107U);
-  EXPECT_EQ(totals.times().unmeasured, milliseconds{1000});
-  EXPECT_EQ(totals.times().enabled, milliseconds{1505});
+  EXPECT_EQ(totals.times().unmeasured, 1000ms);
+  EXPECT_EQ(totals.times().enabled, 1505ms);
 }
 
 TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
-  const auto a = make_cgroup("/a");
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  (void)run(cycle, targets({{1, "/a", a}}));
-  kernel_.pass(milliseconds{1000});
+  (void)run_after("cpu0 /a context-switches", counts(1ms, {5}), targets({{1, "/a", a_}}));
+  kernel_.pass(1000ms);
 
-  EXPECT_EQ(run(cycle, targets({{1, "/a", a}})).groups_opened, 0U);
+  EXPECT_EQ(run(targets({{1, "/a", a_}})).groups_opened, 0U);
 }
 
-TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cycles",
-                 {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0, {1}});
+TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderOrNotAtAllKeepsItsCount) {
+  const std::set<std::size_t> none, member{1};
+  for (const auto& [silent, former] : {std::pair{member, none}, {none, member}}) {
+    cycle_.reset();
+    (void)run_after("cpu0 cycles", counts(1ms, {100, 10}));
 
-  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+    const PollReport report =
+        run_after("cpu0 cycles", {Answer::Kind::kBrokenUp, 2ms, 2ms, {150, 15}, 0, silent, former},
+                  targets({}, {{1}, {}, {}}));
 
-  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
-  EXPECT_EQ(totals[0].value, 150U);
-  EXPECT_EQ(totals[1].value, 10U);
-  EXPECT_EQ(totals.times().enabled, milliseconds{2});
-  ASSERT_TRUE(report.failures.contains({"last counts of core", 0}));
-  EXPECT_THAT(report.failures.at({"last counts of core", 0}).first.attempted,
-              testing::HasSubstr("lost the last counts of 'instructions' in group 'core'"));
-}
-
-TEST_F(PollCycleTest, AMemberThatAnswersForItsFormerLeaderKeepsItsCount) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
-  (void)run(cycle, targets({}));
-  kernel_.answer(
-      "cpu0 cycles",
-      {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0, {}, {1}});
-
-  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
-
-  const test::CountedTotals totals = cycle.cpu_groups()[0].totals();
-  EXPECT_EQ(totals[0].value, 150U);
-  EXPECT_EQ(totals[1].value, 10U);
-  EXPECT_TRUE(report.failures.contains({"last counts of core", 0}));
-}
-
-TEST_F(PollCycleTest, ACpuThatStaysIsNotReopened) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
-
-  EXPECT_FALSE(cycle.cpu_was_offline());
-  EXPECT_EQ(kernel_.opened(), 3U);  // two events, and the one that tells of the CPU
+    const test::CountedTotals totals = cycle().cpu_groups()[0].totals();
+    EXPECT_EQ(totals[0].value, 150U);
+    EXPECT_EQ(totals[1].value, 10U);
+    EXPECT_EQ(totals.times().enabled, 2ms);
+    ASSERT_TRUE(report.failures.contains({"last counts of core", 0}));
+    EXPECT_THAT(report.failures.at({"last counts of core", 0}).first.attempted,
+                testing::HasSubstr("lost the last counts of 'instructions' in group 'core'"));
+  }
 }
 
 TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
   plan_->cpu.groups[0].mode.pinned = true;
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run_after("cpu0 cycles", kOffPmu);
 
   EXPECT_EQ(report.now.groups_off_pmu, 1U);
   EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);              // when opened, and now
@@ -532,12 +453,10 @@ TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
 }
 
 TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
-  const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   kernel_.refuse("context-switches", EMFILE);
-  test::CountedCycle cycle{source(0), plan_, 0};
 
-  const PollReport report = run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
+  const PollReport report = run(targets({{1, "/a", a_}, {2, "/b", b}}));
 
   ASSERT_EQ(report.failures.size(), 1U);
   const auto& [cause, failure] = *report.failures.begin();
@@ -548,13 +467,10 @@ TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
 }
 
 TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  const auto a = make_cgroup("/a");
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1000}, milliseconds{985}, {420}));
+  (void)run_after("cpu0 /a context-switches", counts(1000ms, 985ms, {420}),
+                  targets({{1, "/a", a_}}));
 
-  (void)run(cycle, targets({{1, "/a", a}}));
-
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 420U);
+  EXPECT_EQ(cycle().cgroup_groups(0)[0].totals()[0].value, 420U);
 }
 
 /// Groups that can lose the PMU, next to a clock and a reference that cannot.
@@ -584,29 +500,25 @@ class PollCycleWithWitnessesTest : public PollCycleTest {
   void pass(int second, std::uint64_t all, std::uint64_t sampled, std::uint64_t instructions) {
     const milliseconds now{1000 * second};
     kernel_.answer("cpu0 cpu-clock",
-                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second), all}));
+                   counts(now, {kSecond * static_cast<std::uint64_t>(second), all}));
     kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
   }
 
-  test::CountedTotals totals(const test::CountedCycle& cycle, std::size_t group) {
-    return cycle.cpu_groups()[group].totals();
-  }
+  test::CountedTotals totals(std::size_t group) { return cycle().cpu_groups()[group].totals(); }
 };
 
 TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/250, /*instructions=*/500);
 
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
 
-  EXPECT_EQ(totals(cycle, 1)[0].value, 2000U);  // by time it would be 1000
-  EXPECT_EQ(totals(cycle, 1)[0].observed, 500U);
-  EXPECT_EQ(totals(cycle, 1).times().reference, 1000);
-  EXPECT_EQ(totals(cycle, 1).times().reference_sampled, 250);
+  EXPECT_EQ(totals(1)[0].value, 2000U);  // by time it would be 1000
+  EXPECT_EQ(totals(1)[0].observed, 500U);
+  EXPECT_EQ(totals(1).times().reference, 1000);
+  EXPECT_EQ(totals(1).times().reference_sampled, 250);
 }
 
 TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   std::uint64_t all = 0, sampled = 0, instructions = 0;
   for (int second = 1; second <= 200; ++second) {  // 2 for each reference event, whatever the time
@@ -614,79 +526,73 @@ TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
     sampled += second % 2 == 0 ? 300 : 700;
     instructions += second % 2 == 0 ? 600 : 1400;
     pass(second, all, sampled, instructions);
-    (void)cycle.run(targets({}), models);
-    const ModelUpdates* const updates[] = {&cycle.model_updates()};
+    (void)cycle().run(targets({}), models);
+    const ModelUpdates* const updates[] = {&cycle().model_updates()};
     models.learn(updates);
   }
 
   EXPECT_GT(models.cpu[1][0].reference_weight(), 0.99);
-  EXPECT_NEAR(static_cast<double>(totals(cycle, 1)[0].value), 400'000, 400);
+  EXPECT_NEAR(static_cast<double>(totals(1)[0].value), 400'000, 400);
 }
 
 TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTime) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 branches", counts(milliseconds{1000}, milliseconds{100},
-                                         {300, kSecond / 4}));  // a quarter of the second
+  kernel_.answer("cpu0 branches",
+                 counts(1000ms, 100ms, {300, kSecond / 4}));  // a quarter of the second
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run(targets({}));
 
-  EXPECT_EQ(totals(cycle, 2)[0].value, 1200U);  // by running time it would be 3000
-  EXPECT_EQ(totals(cycle, 2).times().running, milliseconds{250});
+  EXPECT_EQ(totals(2)[0].value, 1200U);  // by running time it would be 3000
+  EXPECT_EQ(totals(2).times().running, 250ms);
   EXPECT_EQ(report.errors.at("b").mistimed, 1U);
 }
 
 TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
   plan_->cpu.groups.push_back(plan_->cpu.groups[2]);
   plan_->cpu.groups.back().events[0] = test::counter("branch-misses");
-  test::CountedCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   const auto poll = [&](int second, milliseconds running, milliseconds clock) {
     const milliseconds now{1000 * second};
-    kernel_.answer("cpu0 cpu-clock",
-                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second)}));
+    kernel_.answer("cpu0 cpu-clock", counts(now, {kSecond * static_cast<std::uint64_t>(second)}));
     kernel_.answer("cpu0 branch-misses",
                    counts(now, running,
                           {static_cast<std::uint64_t>(300 * second),
                            static_cast<std::uint64_t>(std::chrono::nanoseconds{clock}.count())}));
-    (void)cycle.run(targets({}), models);
-    const ModelUpdates* const updates[] = {&cycle.model_updates()};
+    (void)cycle().run(targets({}), models);
+    const ModelUpdates* const updates[] = {&cycle().model_updates()};
     models.learn(updates);
   };
   // 900 ms are booked for 250 ms on the PMU, which could be the cost of switches to the clock.
-  poll(1, milliseconds{900}, milliseconds{250});
-  EXPECT_EQ(totals(cycle, 4)[0].value, 333U);
+  poll(1, 900ms, 250ms);
+  EXPECT_EQ(totals(4)[0].value, 333U);
   // Of another group 100 ms are booked while its clock counted 250 ms.
-  kernel_.answer("cpu0 branches",
-                 counts(milliseconds{2000}, milliseconds{100}, {300, kSecond / 4}));
-  poll(2, milliseconds{1800}, milliseconds{500});
+  kernel_.answer("cpu0 branches", counts(2000ms, 100ms, {300, kSecond / 4}));
+  poll(2, 1800ms, 500ms);
 
   EXPECT_TRUE(models.kernel_mistimes);
-  poll(3, milliseconds{2700}, milliseconds{750});
-  EXPECT_EQ(totals(cycle, 4).times().running, milliseconds{900 + 250 + 250});
+  poll(3, 2700ms, 750ms);
+  EXPECT_EQ(totals(4).times().running, milliseconds{900 + 250 + 250});
 }
 
 TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   const auto pinned_at = [&](int second, const Answer& answer) {
     const milliseconds now{1000 * second};
-    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 cpu-clock", counts(now, {}));
     kernel_.answer("cpu0 cycles", answer);
-    return run(cycle, targets({}));
+    return run(targets({}));
   };
-  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
-  (void)pinned_at(1, counts(milliseconds{1000}, milliseconds{1000}, {700}));
+  (void)pinned_at(1, counts(1000ms, {700}));
 
-  const PollReport report = pinned_at(2, off_pmu);  // for how much of this second is not known yet
-  (void)pinned_at(4, off_pmu);
-  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{2000});
+  const PollReport report = pinned_at(2, kOffPmu);  // for how much of this second is not known yet
+  (void)pinned_at(4, kOffPmu);
+  EXPECT_EQ(totals(3).times().unmeasured, 2000ms);
   EXPECT_EQ(report.errors.at("pinned").pinned_errors, 1U);
 
   // Back for half a second; of second 2 it had been on the PMU for 300 ms.
-  (void)pinned_at(5, counts(milliseconds{1800}, milliseconds{1800}, {1260}));
-  const test::CountedTotals pinned = totals(cycle, 3);
-  EXPECT_EQ(pinned.times().enabled, milliseconds{5000});
-  EXPECT_EQ(pinned.times().running, milliseconds{1800});
-  EXPECT_EQ(pinned.times().unmeasured, milliseconds{3200});
+  (void)pinned_at(5, counts(1800ms, {1260}));
+  const test::CountedTotals pinned = totals(3);
+  EXPECT_EQ(pinned.times().enabled, 5000ms);
+  EXPECT_EQ(pinned.times().running, 1800ms);
+  EXPECT_EQ(pinned.times().unmeasured, 3200ms);
   EXPECT_EQ(pinned[0].value, 1260U);
 }
 
@@ -695,53 +601,39 @@ class PinnedInACgroupTest : public PollCycleTest {
  protected:
   PinnedInACgroupTest() {
     plan_->cpu = {};
-    plan_->cgroup = test::scope_plan(
-        {{"clock", {"cpu-clock"}}, {"pinned", {"cycles", "instructions"}, {.pinned = true}}});
+    plan_->cgroup = next_to_a_clock({{"pinned", {"cycles", "instructions"}, {.pinned = true}}});
     plan_->cgroup.groups[0].is_published = false;
-    plan_->cgroup.groups[1].shares_pmu = true;
-    plan_->cgroup.groups[1].auxiliary.always_on = 0;
-    cycle_.emplace(source(0), plan_, 0);
   }
 
   void poll_at(milliseconds now, const Answer& pinned, bool is_there) {
-    kernel_.answer("cpu0 /a cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 /a task-clock", counts(now, {}));
     kernel_.answer("cpu0 /a cycles", pinned);
-    (void)run(*cycle_, targets({{1, "/a", is_there ? a_ : nullptr}}));
+    (void)run(targets({{1, "/a", is_there ? a_ : nullptr}}));
   }
   test::CountedTotals pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
 
-  const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
-  std::optional<test::CountedCycle> cycle_;
   const Answer lost_{Answer::Kind::kEof, 1700ms, 1700ms, {1700, 17}};
 };
 
 TEST_F(PinnedInACgroupTest, KeepsWhatItHadCountedWhenItIsClosedWithoutItsPlace) {
-  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
-  poll_at(2000ms, lost_, true);
+  for (const bool was_seen_without_it : {true, false}) {
+    cycle_.reset();
+    poll_at(1000ms, counts(1000ms, {1000, 10}), true);
+    if (was_seen_without_it) poll_at(2000ms, lost_, true);
 
-  poll_at(3000ms, lost_, false);
+    poll_at(3000ms, lost_, false);
 
-  EXPECT_EQ(pinned_totals()[0].value, 1700U);
-  EXPECT_EQ(pinned_totals()[1].value, 17U);
-  EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
-  EXPECT_EQ(pinned_totals().times().running, 1700ms);
-  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
-}
-
-TEST_F(PinnedInACgroupTest, AlsoWhenItLostThatPlaceSinceTheLastPoll) {
-  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
-
-  poll_at(3000ms, lost_, false);
-
-  EXPECT_EQ(pinned_totals()[0].value, 1700U);
-  EXPECT_EQ(pinned_totals().times().running, 1700ms);
-  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+    EXPECT_EQ(pinned_totals()[0].value, 1700U);
+    EXPECT_EQ(pinned_totals()[1].value, 17U);
+    EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
+    EXPECT_EQ(pinned_totals().times().running, 1700ms);
+    EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+  }
 }
 
 TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWasLastRead) {
   plan_->cgroup.groups[1].events.pop_back();
-  cycle_.emplace(source(0), plan_, 0);
-  poll_at(1000ms, counts(1000ms, 1000ms, {1000}), true);
+  poll_at(1000ms, counts(1000ms, {1000}), true);
   poll_at(2000ms, lost_, true);
 
   poll_at(3000ms, lost_, false);
@@ -752,62 +644,50 @@ TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWa
 }
 
 TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{5000}, milliseconds{5000}, {}));
-  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{6000}, milliseconds{6000}, {}));
+  kernel_.answer("cpu0 cpu-clock", counts(5000ms, {}));
+  (void)run_after("cpu0 cycles", kOffPmu);
 
-  (void)run(cycle, targets({}));
+  (void)run_after("cpu0 cpu-clock", counts(6000ms, {}));
 
-  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{1000});
+  EXPECT_EQ(totals(3).times().unmeasured, 1000ms);
 }
 
 TEST_F(PollCycleWithWitnessesTest,
        APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   milliseconds on_pmu{};
   for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
     const milliseconds now{1000 * second};
-    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 cpu-clock", counts(now, {}));
     on_pmu += milliseconds{second % 2 == 0 ? 900 : 1000};
-    const Answer answer =
-        second % 2 == 0 ? Answer{Answer::Kind::kEof, {}, {}, {}, 0} : counts(on_pmu, on_pmu, {7});
+    const Answer answer = second % 2 == 0 ? kOffPmu : counts(on_pmu, {7});
     kernel_.answer("cpu0 cycles", answer);
-    (void)run(cycle, targets({}));
+    (void)run(targets({}));
   }
 
-  const GroupTimes& times = totals(cycle, 3).times();
-  EXPECT_EQ(times.enabled, milliseconds{199'000});
-  EXPECT_EQ(times.unmeasured, milliseconds{9'900});
+  const GroupTimes times = totals(3).times();
+  EXPECT_EQ(times.enabled, 199'000ms);
+  EXPECT_EQ(times.unmeasured, 9'900ms);
 }
 
 TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackDisclosesNothingOfTheTimeItWasAway) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
-  kernel_.answer("cpu0 cycles", off_pmu);
-  kernel_.answer("cpu0 cpu-clock", {Answer::Kind::kError, {}, {}, {}, EIO});
-  (void)run(cycle, targets({}));
-  (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 cpu-clock",
-                 counts(milliseconds{864'000'000}, milliseconds{864'000'000}, {}));
+  kernel_.answer("cpu0 cycles", kOffPmu);
+  (void)run_after("cpu0 cpu-clock", kUnreadable);
+  (void)run(targets({}));
 
-  (void)run(cycle, targets({}));
+  (void)run_after("cpu0 cpu-clock", counts(864'000'000ms, 864'000'000ms, {}));
 
-  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{0});
+  EXPECT_EQ(totals(3).times().unmeasured, 0ms);
 }
 
 TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutAuxiliaryCountersThatTheKernelRefuses) {
   kernel_.refuse("ref-cycles", EACCES);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 instructions", counts(milliseconds{1000}, milliseconds{500}, {500}));
-  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{1000}, milliseconds{1000}, {kSecond}));
+  kernel_.answer("cpu0 instructions", counts(1000ms, 500ms, {500}));
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run_after("cpu0 cpu-clock", counts(1000ms, {kSecond}));
 
-  EXPECT_EQ(totals(cycle, 1)[0].value, 1000U);  // by time
-  EXPECT_FALSE(cycle.cpu_groups()[0].has_failed());
+  EXPECT_EQ(totals(1)[0].value, 1000U);  // by time
+  EXPECT_FALSE(cycle().cpu_groups()[0].has_failed());
   EXPECT_EQ(report.refusals.at({"ref-cycles", EACCES}), 2U);
 }
 
@@ -816,9 +696,8 @@ TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatMeetsTheEndOfItsCpuIsNo
   kernel_.refuse("instructions", ENODEV);
   kernel_.refuse("cpu-clock", ENODEV);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  test::CountedCycle cycle{source(0), plan_, 0};
 
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run(targets({}));
 
   EXPECT_TRUE(report.failures.empty());
 }
@@ -826,45 +705,39 @@ TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatMeetsTheEndOfItsCpuIsNo
 TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatLacksADescriptorIsTriedAgainWithItsGroup) {
   kernel_.refuse("ref-cycles", EMFILE);
   plan_->cpu.groups[1].optional_events = 1;
-  test::CountedCycle cycle{source(0), plan_, 0};
-  (void)run(cycle, targets({}));
-  ASSERT_TRUE(cycle.cpu_groups()[1].has_failed());
+  (void)run(targets({}));
+  ASSERT_TRUE(cycle().cpu_groups()[1].has_failed());
   kernel_.refuse("ref-cycles", 0);
 
-  (void)run(cycle, targets({}));
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
+  (void)run(targets({}));
 
-  EXPECT_EQ(cycle.cpu_groups()[1].open_events(), 2U);
+  EXPECT_EQ(cycle().cpu_groups()[1].open_events(), 2U);
 }
 
 TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-  kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
-  (void)run(cycle, targets({}));
-  ASSERT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{0});
+  (void)run_after("cpu0 branches", counts(5000ms, 0ms, {}));
+  ASSERT_EQ(totals(2).times().unmeasured, 0ms);
 
-  (void)run(cycle, targets({}, {{1}, {}, {}}));  // the CPU has gone offline
+  (void)run(targets({}, {{1}, {}, {}}));  // the CPU has gone offline
 
-  EXPECT_EQ(totals(cycle, 2).times().enabled, milliseconds{5000});
-  EXPECT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{5000});
+  EXPECT_EQ(totals(2).times().enabled, 5000ms);
+  EXPECT_EQ(totals(2).times().unmeasured, 5000ms);
 }
 
 TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
-  test::CountedCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/0, /*instructions=*/10);  // activity, and none in the windows
 
-  (void)run(cycle, targets({}));
+  (void)run(targets({}));
 
-  EXPECT_FALSE(totals(cycle, 1).counted());
+  EXPECT_FALSE(totals(1).counted());
 }
 
 TEST_F(PollCycleWithWitnessesTest, AuxiliaryCountersAreOpenedAndNotCountedAsEvents) {
-  test::CountedCycle cycle{source(0), plan_, 0};
-
-  const PollReport report = run(cycle, targets({}));
+  const PollReport report = run(targets({}));
 
   EXPECT_EQ(report.now.open_events, 8U);  // 2 + 2 + 2 + 1, and the one that tells of the CPU
-  EXPECT_EQ(totals(cycle, 1).size(), 1U);
+  EXPECT_EQ(totals(1).size(), 1U);
 }
 
 TEST_F(PollCycleWithWitnessesTest,
@@ -930,9 +803,9 @@ TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
 }
 
 TEST_F(PollCycleOfAPmuTest, IsReadOnceMoreAndClosedWhereItsPmuIsNoLongerRead) {
-  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100}));
+  kernel_.answer("cpu0 cycles", counts(1ms, {100}));
   (void)run(cpu0_, read_on(0));
-  kernel_.answer("cpu0 cycles", counts(milliseconds{2}, milliseconds{2}, {150}));
+  kernel_.answer("cpu0 cycles", counts(2ms, {150}));
 
   const PollReport report = run(cpu0_, read_on(4));
 
@@ -962,10 +835,9 @@ TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
 
 TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
   plan_->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
-  const auto a = make_cgroup("/a");
   test::CountedCycle cpu0{source(0), plan_, 0};
   const auto with_cgroup = [&](int cpu) {
-    return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
+    return targets({{1, "/a", a_}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
   };
   const PollReport opened = run(cpu0, with_cgroup(0));
 
@@ -988,27 +860,17 @@ class PollCycleChangeTest : public PollCycleTest {
     plan_ = std::make_shared<CountingPlan>(std::move(plan));
     return cycle_->change(plan_);
   }
-  PollReport poll() {
-    std::shared_ptr<const TargetSet> now = targets({{1, "/a", a_}});
-    return run(*cycle_, now);
-  }
-  void start() {
-    cycle_.emplace(source(0), plan_, 0);
-    (void)poll();
-  }
+  PollReport poll() { return run(targets({{1, "/a", a_}})); }
   void answer(const std::string& group, std::uint64_t count) {
     kernel_.answer(group, counts(milliseconds(count), milliseconds(count), {count}));
   }
   std::uint64_t total_of_cpu(std::size_t group) {
     return cycle_->cpu_groups()[group].totals()[0].value;
   }
-
-  std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
-  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleChangeTest, GroupsOfBothPlansStayOpenAndGoOn) {
-  start();
+  (void)poll();
   answer("cpu0 page-faults", 7);
   answer("cpu0 /a context-switches", 5);
   CountingPlan next = *plan_;
@@ -1028,7 +890,7 @@ TEST_F(PollCycleChangeTest, GroupsOfBothPlansStayOpenAndGoOn) {
 }
 
 TEST_F(PollCycleChangeTest, AGroupThatHasChangedStartsAtZero) {
-  start();
+  (void)poll();
   answer("cpu0 cycles", 100);
   (void)poll();
   ASSERT_EQ(total_of_cpu(0), 100U);
@@ -1042,7 +904,7 @@ TEST_F(PollCycleChangeTest, AGroupThatHasChangedStartsAtZero) {
 }
 
 TEST_F(PollCycleChangeTest, ANewGroupOfCgroupsIsOpenedInThoseThatAreCounted) {
-  start();
+  (void)poll();
   answer("cpu0 /a context-switches", 5);
   CountingPlan next = *plan_;
   next.cgroup = test::scope_plan({{"new", {"branches"}}, {"software", {"context-switches"}}});
@@ -1057,7 +919,7 @@ TEST_F(PollCycleChangeTest, ANewGroupOfCgroupsIsOpenedInThoseThatAreCounted) {
 }
 
 TEST_F(PollCycleChangeTest, TheSamePlanChangesNothing) {
-  start();
+  (void)poll();
 
   EXPECT_EQ(cycle_->change(plan_), 0U);
 
@@ -1065,32 +927,25 @@ TEST_F(PollCycleChangeTest, TheSamePlanChangesNothing) {
 }
 
 TEST_F(PollCycleChangeTest, GroupsThatTakeTurnsGoOnAfterAChangeOfOneOfThem) {
-  plan_->cgroup =
-      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
-  for (const std::size_t group : {1, 2}) {
-    plan_->cgroup.groups[group].shares_pmu = true;
-    plan_->cgroup.groups[group].auxiliary.always_on = 0;
-  }
-  start();
+  plan_->cgroup = next_to_a_clock({{"one", {"cycles"}}, {"two", {"instructions"}}});
+  (void)poll();
   for (int poll_number = 1; poll_number <= 4; ++poll_number) {  // the kernel starves the second one
     const milliseconds time{10 * poll_number};
-    kernel_.answer("cpu0 /a task-clock", counts(time, time, {10'000'000U * poll_number}));
-    kernel_.answer("cpu0 /a cycles", counts(time, time, {100U * poll_number}));
+    kernel_.answer("cpu0 /a task-clock", counts(time, {10'000'000U * poll_number}));
+    kernel_.answer("cpu0 /a cycles", counts(time, {100U * poll_number}));
     kernel_.answer("cpu0 /a instructions", counts(time, 0ms, {0}));
     (void)poll();
   }
   ASSERT_FALSE(kernel_.runs("cpu0 /a cycles"));
   CountingPlan next = *plan_;
-  next.cgroup.groups[2] = test::scope_plan({{"two", {"branches"}}}).groups[0];
-  next.cgroup.groups[2].shares_pmu = true;
-  next.cgroup.groups[2].auxiliary.always_on = 0;
+  next.cgroup.groups[2] = next_to_a_clock({{"two", {"branches"}}}).groups[1];
 
   (void)change(next);
   (void)poll();
   EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));
   EXPECT_FALSE(kernel_.runs("cpu0 /a branches"));
 
-  kernel_.answer("cpu0 /a task-clock", counts(50ms, 50ms, {50'000'000U}));
+  kernel_.answer("cpu0 /a task-clock", counts(50ms, {50'000'000U}));
   (void)poll();
   EXPECT_FALSE(kernel_.runs("cpu0 /a cycles"));
   EXPECT_TRUE(kernel_.runs("cpu0 /a branches"));
@@ -1103,17 +958,14 @@ class PollCyclePauseTest : public PollCycleTest {
     plan_->cpu = test::scope_plan({{"core", {"cycles"}}, {"faults", {"page-faults"}}});
     plan_->cpu.groups[0].shares_pmu = true;
     plan_->cgroup = test::scope_plan({});
-    cycle_.emplace(source(0), plan_, 0);
-    (void)run(*cycle_, targets({}));
+    (void)run(targets({}));
   }
   PollReport poll(bool paused) {
     cycle_->set_paused(paused);
     kernel_.pass(1s);
-    return run(*cycle_, targets({}));
+    return run(targets({}));
   }
   GroupTimes times(std::size_t group) { return cycle_->cpu_groups()[group].totals().times(); }
-
-  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCyclePauseTest, StopsHardwareEventsAndNoOthers) {
@@ -1126,7 +978,7 @@ TEST_F(PollCyclePauseTest, StopsHardwareEventsAndNoOthers) {
 }
 
 TEST_F(PollCyclePauseTest, ItsTimeIsEnabledWithoutThePmu) {
-  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  kernel_.answer("cpu0 cycles", counts(10s, {1000}));
   (void)poll(true);
   const GroupTimes before = times(0);
 
@@ -1139,15 +991,15 @@ TEST_F(PollCyclePauseTest, ItsTimeIsEnabledWithoutThePmu) {
 }
 
 TEST_F(PollCyclePauseTest, TheTimeForWhichTheCpuWasAwayMeanwhileIsUnmeasuredOnce) {
-  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  kernel_.answer("cpu0 cycles", counts(10s, {1000}));
   (void)poll(true);
   const GroupTimes before = times(0);
   const EventTotal counted = cycle_->cpu_groups()[0].totals()[0];
   kernel_.pass(1s);
-  kernel_.answer("cpu0 dummy", counts(1400ms, 1400ms, {}));  // stood since
+  kernel_.answer("cpu0 dummy", counts(1400ms, {}));  // stood since
   kernel_.answer("cpu0 cycles", {Answer::Kind::kBrokenUp, 10s, 10s, {1000}, 0});
 
-  (void)run(*cycle_, targets({}));
+  (void)run(targets({}));
 
   ASSERT_TRUE(cycle_->cpu_was_offline());
   EXPECT_NEAR(static_cast<double>((times(0).enabled - before.enabled).count()), 1e9, 0.1e9);
@@ -1156,7 +1008,7 @@ TEST_F(PollCyclePauseTest, TheTimeForWhichTheCpuWasAwayMeanwhileIsUnmeasuredOnce
 }
 
 TEST_F(PollCyclePauseTest, AGroupThatStandsStillInItIsNotTakenForOneThatTheKernelDoesNotCount) {
-  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  kernel_.answer("cpu0 cycles", counts(10s, {1000}));
   PollReport report = poll(true);
   for (int second = 0; second < 3; ++second) report.merge(poll(true));
   report.merge(poll(false));
@@ -1167,10 +1019,10 @@ TEST_F(PollCyclePauseTest, AGroupThatStandsStillInItIsNotTakenForOneThatTheKerne
 
 TEST_F(PollCyclePauseTest, WhatIsOpenedMeanwhileIsStoppedToo) {
   (void)poll(true);
-  (void)run(*cycle_, targets({}, {.online = {}, .pmus = {}, .places = {}}));
+  (void)run(targets({}, {.online = {}, .pmus = {}, .places = {}}));
   ASSERT_TRUE(kernel_.open_groups().empty());
 
-  (void)run(*cycle_, targets({}));
+  (void)run(targets({}));
 
   EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
   EXPECT_TRUE(kernel_.runs("cpu0 page-faults"));
@@ -1178,16 +1030,13 @@ TEST_F(PollCyclePauseTest, WhatIsOpenedMeanwhileIsStoppedToo) {
 
 TEST_F(PollCyclePauseTest, TheTimeOfACgroupThatIsOpenedMeanwhileIsUnmeasured) {
   plan_ = std::make_shared<CountingPlan>();
-  plan_->cgroup = test::scope_plan({{"clock", {"task-clock"}}, {"core", {"instructions"}}});
-  plan_->cgroup.groups[1].shares_pmu = true;
-  plan_->cgroup.groups[1].auxiliary.always_on = 0;
+  plan_->cgroup = next_to_a_clock({{"core", {"instructions"}}});
   cycle_.emplace(source(0), plan_, 0);
   (void)poll(true);
-  const auto cgroup = make_cgroup("/a");
-  (void)cycle_->reconcile(targets({{1, "/a", cgroup}}), EventModels{*plan_});
-  kernel_.answer("cpu0 /a task-clock", counts(300ms, 300ms, {300'000'000}));
+  (void)cycle_->reconcile(targets({{1, "/a", a_}}), EventModels{*plan_});
+  kernel_.answer("cpu0 /a task-clock", counts(300ms, {300'000'000}));
 
-  (void)run(*cycle_, targets({{1, "/a", nullptr}}));  // it was brief
+  (void)run(targets({{1, "/a", nullptr}}));  // it was brief
 
   const test::CountedTotals core = cycle_->cgroup_groups(0)[1].totals();
   EXPECT_EQ(core.times().enabled, 300ms);
@@ -1201,7 +1050,7 @@ TEST_F(PollCyclePauseTest, APinnedGroupWithoutItsPlaceIsNoErrorInIt) {
   plan_->cpu = test::scope_plan({{"core", {"cycles"}, {.pinned = true}}});
   plan_->cpu.groups[0].shares_pmu = true;
   cycle_.emplace(source(0), plan_, 0);
-  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
+  kernel_.answer("cpu0 cycles", kOffPmu);
   PollReport before = poll(false);
 
   PollReport paused = poll(true);
@@ -1218,27 +1067,22 @@ class PollCycleAddedGroupTest : public PollCycleTest {
  protected:
   PollCycleAddedGroupTest() {
     plan_->cpu = test::scope_plan({});
-    plan_->cgroup = test::scope_plan({{"clock", {"task-clock"}}});
-    cycle_.emplace(source(0), plan_, 0);
+    plan_->cgroup = next_to_a_clock({});
     pass_to(1000ms);
-    (void)run(*cycle_, targets({{1, "/a", cgroup_}}));
+    (void)run(targets({{1, "/a", a_}}));
   }
   /// For so long it has been on the CPU.
-  void pass_to(milliseconds time) { kernel_.answer("cpu0 /a task-clock", counts(time, time, {})); }
+  void pass_to(milliseconds time) { kernel_.answer("cpu0 /a task-clock", counts(time, {})); }
   void add_group(perf::GroupMode mode = {}) {
     auto next = std::make_shared<CountingPlan>(*plan_);
-    next->cgroup = test::scope_plan({{"clock", {"task-clock"}}, {"core", {"instructions"}, mode}});
-    next->cgroup.groups[1].shares_pmu = true;
-    next->cgroup.groups[1].auxiliary.always_on = 0;
+    next->cgroup = next_to_a_clock({{"core", {"instructions"}, mode}});
     plan_ = next;
     (void)cycle_->change(plan_);
-    targets_ = targets({{1, "/a", cgroup_}});
+    targets_ = targets({{1, "/a", a_}});
   }
   GroupTimes times() { return cycle_->cgroup_groups(0)[1].totals().times(); }
 
-  std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
   std::shared_ptr<const TargetSet> targets_;
-  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
@@ -1246,12 +1090,12 @@ TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
   pass_to(1300ms);
   add_group();
 
-  const PollReport opened = run(*cycle_, targets_);
+  const PollReport opened = run(targets_);
   EXPECT_EQ(times().enabled, 0ms);
   EXPECT_EQ(opened.now.open_events, 3U);  // with the one that shows whether the CPU was offline
 
   pass_to(1500ms);
-  (void)run(*cycle_, targets_);
+  (void)run(targets_);
   EXPECT_EQ(times().enabled, 200ms);
 }
 
@@ -1262,7 +1106,7 @@ TEST_F(PollCycleAddedGroupTest, BeforeAPauseHasNoTimeOfBeforeEither) {
   cycle_->set_paused(true);
   pass_to(1500ms);
 
-  (void)run(*cycle_, targets_);
+  (void)run(targets_);
 
   EXPECT_EQ(times().enabled, 200ms);
 }
@@ -1271,11 +1115,11 @@ TEST_F(PollCycleAddedGroupTest, WithoutItsPlaceFromTheStartHasNoTimeOfBeforeEith
   pass_to(1300ms);
   add_group({.pinned = true});
   (void)cycle_->reconcile(targets_, EventModels{*plan_});
-  kernel_.answer("cpu0 /a instructions", {Answer::Kind::kEof, {}, {}, {}, 0});
+  kernel_.answer("cpu0 /a instructions", kOffPmu);
   pass_to(1500ms);
-  (void)run(*cycle_, targets_);
+  (void)run(targets_);
 
-  (void)run(*cycle_, targets({{1, "/a", nullptr}}));
+  (void)run(targets({{1, "/a", nullptr}}));
 
   EXPECT_EQ(times().unmeasured, 200ms);
 }
@@ -1290,13 +1134,12 @@ class PollCycleDutyTest : public PollCycleTest {
       for (GroupPlan& group : scope->groups) group.shares_pmu = true;
       scope->groups[0].duty_cycle = DutyCycle{1500ms, 6s};
     }
-    targets_ = targets({{1, "/a", cgroup_}});
-    cycle_.emplace(source(0), plan_, 0);
+    targets_ = targets({{1, "/a", a_}});
     (void)poll(0s);
   }
   PollReport poll(std::chrono::nanoseconds passed = 1s) {
     kernel_.pass(passed);
-    return run(*cycle_, targets_);
+    return run(targets_);
   }
   /// After how many of so many polls, a second apart, the group counts.
   int polls_with(const std::string& group, int polls = 6) {
@@ -1309,9 +1152,7 @@ class PollCycleDutyTest : public PollCycleTest {
   }
   GroupTimes times(std::size_t group) { return cycle_->cpu_groups()[group].totals().times(); }
 
-  std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
   std::shared_ptr<const TargetSet> targets_;
-  std::optional<test::CountedCycle> cycle_;
 };
 
 TEST_F(PollCycleDutyTest, CountsForItsPartOfTheTimeAtAllTargets) {
@@ -1342,19 +1183,13 @@ TEST_F(PollCycleDutyTest, TheRestOfTheTimeIsImputed) {
 
 TEST_F(PollCycleDutyTest, ItIsNotTakenForAGroupThatTheKernelStarves) {
   cycle_.reset();
-  plan_->cgroup =
-      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
-  for (const std::size_t group : {1, 2}) {
-    plan_->cgroup.groups[group].shares_pmu = true;
-    plan_->cgroup.groups[group].auxiliary.always_on = 0;
-  }
+  plan_->cgroup = next_to_a_clock({{"one", {"cycles"}}, {"two", {"instructions"}}});
   plan_->cgroup.groups[2].duty_cycle = DutyCycle{1ms, 60s, 0.5};  // off for the next half minute
-  cycle_.emplace(source(0), plan_, 0);
   (void)poll();
   for (int second = 1; second <= 8; ++second) {
     const milliseconds time{1000 * second};
-    kernel_.answer("cpu0 /a task-clock", counts(time, time, {1'000'000'000U * second}));
-    kernel_.answer("cpu0 /a cycles", counts(time, time, {100U * second}));
+    kernel_.answer("cpu0 /a task-clock", counts(time, {1'000'000'000U * second}));
+    kernel_.answer("cpu0 /a cycles", counts(time, {100U * second}));
     (void)poll();
     EXPECT_FALSE(kernel_.runs("cpu0 /a instructions"));
     EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));  // else they take turns
@@ -1363,22 +1198,16 @@ TEST_F(PollCycleDutyTest, ItIsNotTakenForAGroupThatTheKernelStarves) {
 
 TEST_F(PollCycleDutyTest, ItHasNoTurnInItsRest) {
   cycle_.reset();
-  plan_->cgroup =
-      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
-  for (const std::size_t group : {1, 2}) {
-    plan_->cgroup.groups[group].shares_pmu = true;
-    plan_->cgroup.groups[group].auxiliary.always_on = 0;
-  }
+  plan_->cgroup = next_to_a_clock({{"one", {"cycles"}}, {"two", {"instructions"}}});
   plan_->cgroup.groups[2].duty_cycle = DutyCycle{30s, 60s};
-  cycle_.emplace(source(0), plan_, 0);
   (void)poll();
   while (!kernel_.runs("cpu0 /a instructions")) (void)poll();
   bool have_taken_turns = false;
   for (int second = 1; second <= 60; ++second) {  // the kernel starves the first one
     const milliseconds time{1000 * second};
-    kernel_.answer("cpu0 /a task-clock", counts(time, time, {1'000'000'000U * second}));
+    kernel_.answer("cpu0 /a task-clock", counts(time, {1'000'000'000U * second}));
     kernel_.answer("cpu0 /a cycles", counts(time, 0ms, {0}));
-    kernel_.answer("cpu0 /a instructions", counts(time, time, {100U * second}));
+    kernel_.answer("cpu0 /a instructions", counts(time, {100U * second}));
     (void)poll();
     const bool one = kernel_.runs("cpu0 /a cycles");
     const bool two = kernel_.runs("cpu0 /a instructions");
@@ -1404,7 +1233,7 @@ TEST_F(PollCycleDutyTest, APlanWithoutItLetsTheGroupGoOn) {
   for (GroupPlan& group : plan_->cpu.groups) group.duty_cycle.reset();
 
   EXPECT_EQ(cycle_->change(plan_), 0U);
-  targets_ = targets({{1, "/a", cgroup_}});
+  targets_ = targets({{1, "/a", a_}});
   const PollReport report = poll();
 
   EXPECT_EQ(report.groups_opened, 0U);
