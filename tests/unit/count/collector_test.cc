@@ -25,7 +25,7 @@ namespace {
 /// while it runs.
 class SlowKernel final : public test::CountingKernel {
  public:
-  explicit SlowKernel(std::string cgroup_root = {}) : kernel_(std::move(cgroup_root)) {}
+  explicit SlowKernel(std::string cgroup_root) : kernel_(std::move(cgroup_root)) {}
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     opens_.pass();
@@ -51,6 +51,7 @@ class SlowKernel final : public test::CountingKernel {
   }
   void hold_opening(bool held) { opens_.hold(held); }
   std::size_t still_open() { return kernel_.still_open(); }
+  std::vector<std::string> open_groups() { return kernel_.open_groups(); }
   void wait_for_reads(int reads) { reads_.wait_for(reads); }
   void wait_for_opens(int opens) { opens_.wait_for(opens); }
 
@@ -100,12 +101,12 @@ class CollectorTest : public testing::Test {
 
   void set_online(const std::string& cpus) { tree_.write("sys/devices/system/cpu/online", cpus); }
 
-  std::unique_ptr<Collector> collector(perf::PerfKernel& kernel) {
+  void start() {
     plan_->cpu = test::scope_plan({{"core", {"cycles"}}});
     continue_plan({}, *plan_);
     collect::TargetTracker tracker{
         {tree_.path("sys"), {}, {}}, plan_, collect::TargetTracker::Cgroups{}, {}, descriptor_cost};
-    return *Collector::create(descriptor_sources(kernel), std::move(tracker), timeouts_);
+    collector_ = *Collector::create(descriptor_sources(kernel_), std::move(tracker), timeouts_);
   }
 
   /// One CPU gets no answer from now on, and the others do not wait for it for long.
@@ -126,57 +127,64 @@ class CollectorTest : public testing::Test {
       return cpus;
     }
   };
-  static std::future<Published> poll(Collector& collector) {
+  std::future<Published> poll() {
     auto promise = std::make_shared<std::promise<Published>>();
-    EXPECT_TRUE(collector.poll([promise](collect::PollReport report, auto snapshot) {
+    EXPECT_TRUE(collector_->poll([promise](collect::PollReport report, auto snapshot) {
       promise->set_value({std::move(report), std::move(snapshot)});
     }));
     return promise->get_future();
   }
 
-  static std::future<void> reconcile(Collector& collector) {
+  std::future<void> reconcile() {
     auto promise = std::make_shared<std::promise<void>>();
-    EXPECT_TRUE(collector.reconcile([promise] { promise->set_value(); }));
+    EXPECT_TRUE(collector_->reconcile([promise] { promise->set_value(); }));
     return promise->get_future();
   }
 
+  /// Kept to the end of the program: a worker that was left behind before it has opened anything
+  /// may come back to it at any time.
+  static SlowKernel& kept_kernel(std::string cgroup_root) {
+    static auto& all = *new std::vector<std::unique_ptr<SlowKernel>>;
+    return *all.emplace_back(std::make_unique<SlowKernel>(std::move(cgroup_root)));
+  }
+
   test::TempTree tree_;
+  SlowKernel& kernel_ = kept_kernel(tree_.path("cgroup"));
+  std::unique_ptr<Collector> collector_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   /// Without end, so that a busy machine is not taken for one that hangs.
   Collector::Timeouts timeouts_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
 };
 
 TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
+  start();
 
-  const Published published = poll(*counting).get();
+  const Published published = poll().get();
 
   EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
   EXPECT_EQ(published.report.groups_opened, 2U);
   EXPECT_EQ(published.report.now.open_events, 4U);  // one each, and one each that tells of the CPU
 }
 
-TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  kernel.hold(true);
-  std::future<Published> running = poll(*counting);
-  kernel.wait_for_reads(2);
+TEST_F(CollectorTest, WhileAPollIsRunningAnotherOneAndAReconciliationAreRefused) {
+  start();
+  kernel_.hold(true);
+  std::future<Published> running = poll();
+  kernel_.wait_for_reads(2);
 
-  EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
+  EXPECT_FALSE(collector_->poll([](auto, auto) { FAIL() << "must not be called"; }));
+  EXPECT_FALSE(collector_->reconcile([] { FAIL() << "must not be called"; }));
 
-  kernel.hold(false);
+  kernel_.hold(false);
   (void)running.get();
 }
 
 TEST_F(CollectorTest, AReconciliationOpensWhatIsNewAndPublishesNothing) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
+  start();
 
-  reconcile(*counting).get();
-  const std::size_t opened = kernel.open_groups().size();
-  const Published published = poll(*counting).get();
+  reconcile().get();
+  const std::size_t opened = kernel_.open_groups().size();
+  const Published published = poll().get();
 
   EXPECT_EQ(opened, 4U);
   EXPECT_EQ(published.report.groups_opened, 2U);  // told by the first poll after it
@@ -185,128 +193,107 @@ TEST_F(CollectorTest, AReconciliationOpensWhatIsNewAndPublishesNothing) {
 }
 
 TEST_F(CollectorTest, AReconciliationWhenNothingHasChangedReadsNothing) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  kernel.hold(true);  // a read would not return
+  start();
+  (void)poll().get();
+  kernel_.hold(true);  // a read would not return
 
-  reconcile(*counting).get();
+  reconcile().get();
 
-  kernel.hold(false);
+  kernel_.hold(false);
 }
 
 TEST_F(CollectorTest, APollThatIsDueDuringAReconciliationFollowsIt) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  kernel.hold_opening(true);
-  std::future<void> reconciling = reconcile(*counting);
-  kernel.wait_for_opens(1);
+  start();
+  kernel_.hold_opening(true);
+  std::future<void> reconciling = reconcile();
+  kernel_.wait_for_opens(1);
 
-  std::future<Published> polling = poll(*counting);
-  EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
-  kernel.hold_opening(false);
+  std::future<Published> polling = poll();
+  EXPECT_FALSE(collector_->poll([](auto, auto) { FAIL() << "must not be called"; }));
+  kernel_.hold_opening(false);
 
   reconciling.get();
   EXPECT_EQ(polling.get().report.groups_read, 2U);
 }
 
-TEST_F(CollectorTest, AReconciliationWhileAPollIsRunningIsRefused) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  kernel.hold(true);
-  std::future<Published> running = poll(*counting);
-  kernel.wait_for_reads(2);
-
-  EXPECT_FALSE(counting->reconcile([] { FAIL() << "must not be called"; }));
-
-  kernel.hold(false);
-  (void)running.get();
-}
-
 TEST_F(CollectorTest, ACpuThatAppearsGetsItsWorker) {
-  test::ScriptedKernel kernel;
   set_online("0");
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
+  start();
+  (void)poll().get();
   set_online("0-2");
 
-  const Published published = poll(*counting).get();
+  const Published published = poll().get();
 
   EXPECT_EQ(published.cpus(), (std::vector{0, 1, 2}));
-  EXPECT_EQ(kernel.open_groups(),
+  EXPECT_EQ(kernel_.open_groups(),
             (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy", "cpu1 cycles", "cpu1 dummy",
                                       "cpu2 cycles", "cpu2 dummy"}));
 }
 
 TEST_F(CollectorTest, WhenTheMachineCannotReportTheTargetsOfBeforeHold) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
+  start();
+  (void)poll().get();
   set_online("none");
 
-  const Published published = poll(*counting).get();
+  const Published published = poll().get();
 
   EXPECT_EQ(published.report.failures.size(), 1U);
-  EXPECT_EQ(kernel.still_open(), 4U);
+  EXPECT_EQ(kernel_.still_open(), 4U);
 }
 
 TEST_F(CollectorTest, IsBusyWhileAPollOrAReconciliationIsRunning) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  EXPECT_FALSE(counting->is_busy());
-  kernel.hold_opening(true);
+  start();
+  EXPECT_FALSE(collector_->is_busy());
+  kernel_.hold_opening(true);
 
-  std::future<void> reconciling = reconcile(*counting);
-  EXPECT_TRUE(counting->is_busy());
-  kernel.hold_opening(false);
+  std::future<void> reconciling = reconcile();
+  EXPECT_TRUE(collector_->is_busy());
+  kernel_.hold_opening(false);
   reconciling.get();
-  (void)poll(*counting).get();
+  (void)poll().get();
 
-  EXPECT_FALSE(counting->is_busy());
+  EXPECT_FALSE(collector_->is_busy());
 }
 
 TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyMakesProgress) {
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  const std::uint64_t idle = counting->steps();
-  kernel.hold(true);
-  std::future<Published> running = poll(*counting);
-  kernel.wait_for_reads(4);  // two of the first poll, and both workers' of this one
+  start();
+  (void)poll().get();
+  const std::uint64_t idle = collector_->steps();
+  kernel_.hold(true);
+  std::future<Published> running = poll();
+  kernel_.wait_for_reads(4);  // two of the first poll, and both workers' of this one
 
-  const std::uint64_t held = counting->steps();
-  EXPECT_EQ(held, counting->steps());
+  const std::uint64_t held = collector_->steps();
+  EXPECT_EQ(held, collector_->steps());
   EXPECT_GE(held, idle);
 
-  kernel.hold(false);
+  kernel_.hold(false);
   (void)running.get();
-  EXPECT_GT(counting->steps(), held);
+  EXPECT_GT(collector_->steps(), held);
 }
 
 TEST_F(CollectorTest, AReconciliationThatFindsNothingNewIsAStepAsWell) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  const std::uint64_t before = counting->steps();
+  start();
+  (void)poll().get();
+  const std::uint64_t before = collector_->steps();
 
-  reconcile(*counting).get();
+  reconcile().get();
 
-  EXPECT_EQ(counting->steps(), before + 1);
+  EXPECT_EQ(collector_->steps(), before + 1);
 }
 
 TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
-  SlowKernel kernel;
-  auto counting = collector(kernel);
-  kernel.hold(true);
-  std::future<Published> running = poll(*counting);
-  kernel.wait_for_reads(2);
-  std::thread end{[&counting] { counting.reset(); }};
+  start();
+  kernel_.hold(true);
+  std::future<Published> running = poll();
+  kernel_.wait_for_reads(2);
+  std::thread end{[this] { collector_.reset(); }};
 
-  kernel.hold(false);
+  kernel_.hold(false);
   end.join();
 
   EXPECT_EQ(running.wait_for(std::chrono::seconds{0}), std::future_status::ready);
-  EXPECT_EQ(kernel.still_open(), 0U);
+  EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
 test::ScriptedKernel::Answer cycles(std::uint64_t count) {
@@ -322,12 +309,12 @@ class LateCpuTest : public CollectorTest {
     use_short_timeouts();
     kernel_.answer("cpu0 cycles", cycles(100));
     kernel_.answer("cpu1 cycles", cycles(100));
-    collector_ = collector(kernel_);
-    published_ = in_time();
+    start();
+    (void)in_time();
     kernel_.answer("cpu0 cycles", cycles(250));
     kernel_.answer("cpu1 cycles", cycles(250));
   }
-  /// On a busy machine a worker may be left behind, and is still to come back to the kernel.
+  /// On a busy machine a worker may be left behind, and is still to come back to the kernel_.
   ~LateCpuTest() override {
     kernel_.hold(false);
     kernel_.hold_cpu0(false);
@@ -339,34 +326,25 @@ class LateCpuTest : public CollectorTest {
   /// A poll in which no CPU is late, however busy the machine is.
   Published in_time() {
     for (;;) {
-      Published published = poll(*collector_).get();
+      Published published = poll().get();
       if (published.report.now.late_cpus.empty()) return published;
     }
+  }
+  Published poll_without_cpu1() {
+    kernel_.hold_other_cpus(true);
+    return poll_without(1);
   }
   /// Until no part is left that was begun in an earlier poll, or `late` alone has one.
   Published poll_without(int late) {
     for (;;) {
-      Published published = poll(*collector_).get();
+      Published published = poll().get();
       if (published.report.now.late_cpus == std::vector{late}) return published;
     }
   }
-
-  /// Kept to the end of the program: a worker that was left behind before it has opened anything
-  /// may come back to it at any time.
-  static SlowKernel& kept_kernel() {
-    static auto& all = *new std::vector<std::unique_ptr<SlowKernel>>;
-    return *all.emplace_back(std::make_unique<SlowKernel>());
-  }
-
-  SlowKernel& kernel_ = kept_kernel();
-  std::unique_ptr<Collector> collector_;
-  Published published_;
 };
 
 TEST_F(LateCpuTest, DoesNotHoldUpTheOthers) {
-  kernel_.hold_other_cpus(true);
-
-  const Published published = poll_without(1);
+  const Published published = poll_without_cpu1();
 
   EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
   EXPECT_EQ(published.cycles(0), 250U);
@@ -375,9 +353,7 @@ TEST_F(LateCpuTest, DoesNotHoldUpTheOthers) {
 }
 
 TEST_F(LateCpuTest, IsReportedByNumberWithARemedy) {
-  kernel_.hold_other_cpus(true);
-
-  const Published published = poll_without(1);
+  const Published published = poll_without_cpu1();
 
   const auto failure = published.report.failures.find({"late CPUs", 0});
   ASSERT_NE(failure, published.report.failures.end());
@@ -395,19 +371,17 @@ TEST_F(LateCpuTest, MayBeTheFirstOne) {
 }
 
 TEST_F(LateCpuTest, IsLateInEachPollUntilItIsIn) {
-  kernel_.hold_other_cpus(true);
-  (void)poll_without(1);
+  (void)poll_without_cpu1();
   kernel_.answer("cpu0 cycles", cycles(300));
 
-  const Published published = poll(*collector_).get();
+  const Published published = poll().get();
 
   EXPECT_EQ(published.report.now.late_cpus.back(), 1);
   EXPECT_EQ(published.cycles(1), 100U);
 }
 
 TEST_F(LateCpuTest, CountsInTheNextPollWhatItHasReadMeanwhile) {
-  kernel_.hold_other_cpus(true);
-  (void)poll_without(1);
+  (void)poll_without_cpu1();
   kernel_.hold_other_cpus(false);
 
   const Published published = in_time();
@@ -417,28 +391,26 @@ TEST_F(LateCpuTest, CountsInTheNextPollWhatItHasReadMeanwhile) {
 }
 
 TEST_F(LateCpuTest, DoesNotKeepAReconciliationFromItsEnd) {
-  kernel_.hold_other_cpus(true);
-  (void)poll_without(1);
+  (void)poll_without_cpu1();
   set_online("0-2");
 
-  reconcile(*collector_).get();
+  reconcile().get();
 
   EXPECT_FALSE(collector_->is_busy());
 }
 
 TEST_F(LateCpuTest, IsStepsOnAsLongAsTheOthersCount) {
-  kernel_.hold_other_cpus(true);
-  (void)poll_without(1);
+  (void)poll_without_cpu1();
   const std::uint64_t before = collector_->steps();
 
-  (void)poll(*collector_).get();
+  (void)poll().get();
 
   EXPECT_GT(collector_->steps(), before);
 }
 
 TEST_F(LateCpuTest, WhenAllAreLateNothingIsPublishedUntilOneIsIn) {
   kernel_.hold(true);
-  std::future<Published> polling = poll(*collector_);
+  std::future<Published> polling = poll();
 
   EXPECT_EQ(polling.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
   EXPECT_TRUE(collector_->is_busy());
@@ -448,8 +420,7 @@ TEST_F(LateCpuTest, WhenAllAreLateNothingIsPublishedUntilOneIsIn) {
 }
 
 TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
-  kernel_.hold_other_cpus(true);
-  (void)poll_without(1);
+  (void)poll_without_cpu1();
 
   const std::vector<int> left_behind = collector_->end();
   EXPECT_EQ(left_behind.back(), 1);
@@ -460,7 +431,7 @@ TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
 /// The cgroup /a, which has been counted on two CPUs. CPU 1 is late when it is told to hang.
 class CgroupOfALateCpuTest : public CollectorTest {
  protected:
-  CgroupOfALateCpuTest() : kernel_(tree_.path("cgroup")) {
+  CgroupOfALateCpuTest() {
     use_short_timeouts();
     make_cgroup("a");
     kernel_.answer("cpu0 /a context-switches", cycles(5));
@@ -490,14 +461,12 @@ class CgroupOfALateCpuTest : public CollectorTest {
   /// Polls until just these CPUs are late, however busy the machine is.
   Published poll_with(const std::vector<int>& late) {
     for (;;) {
-      Published published = poll(*collector_).get();
+      Published published = poll().get();
       missed_ += published.report.cgroups_missed;
       if (published.report.now.late_cpus == late) return published;
     }
   }
 
-  SlowKernel kernel_;
-  std::unique_ptr<Collector> collector_;
   std::uint64_t missed_ = 0;  ///< cgroups, since the start
 };
 
@@ -531,7 +500,7 @@ TEST_F(CgroupOfALateCpuTest, StaysUntilItsLastReadingThereIsPublishedHoweverShor
 
   std::uint64_t last = 0;
   for (;;) {
-    const Published published = poll(*collector_).get();
+    const Published published = poll().get();
     if (published.snapshot->targets->cgroups.empty()) break;
     last = published.snapshot->cgroup[0].total(0, 0).value;
   }
@@ -542,30 +511,39 @@ TEST_F(CgroupOfALateCpuTest, StaysUntilItsLastReadingThereIsPublishedHoweverShor
 /// Changes of what is counted while a collector runs.
 class CollectorChangeTest : public CollectorTest {
  protected:
-  void change(Collector& collector, const std::vector<test::GroupOf>& groups) {
+  void change(const std::vector<test::GroupOf>& groups) {
     const auto before = std::exchange(plan_, std::make_shared<CountingPlan>());
     plan_->cpu = test::scope_plan(groups);
     continue_plan(*before, *plan_);
     TargetTracker::Changes changes;
     changes.plan = plan_;
-    collector.change(std::move(changes));
+    collector_->change(std::move(changes));
   }
   static test::ScriptedKernel::Answer counts(std::uint64_t count) {
     const std::chrono::milliseconds time(count);
     return {test::ScriptedKernel::Answer::Kind::kCounts, time, time, {count}, 0};
   }
+  /// CPU 1, which was late, with the first group.
+  Published poll_until_it_is_back() {
+    for (;;) {
+      Published published = poll().get();
+      if (published.report.now.late_cpus.empty() &&
+          published.snapshot->cpu[0].rows[1].value == GroupRow::Value::kKnown) {
+        return published;
+      }
+    }
+  }
 };
 
 TEST_F(CollectorChangeTest, TheNextPollHasTheTotalsOfGroupsThatStay) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  kernel.answer("cpu0 cycles", counts(100));
-  kernel.answer("cpu1 cycles", counts(200));
+  start();
+  (void)poll().get();
+  kernel_.answer("cpu0 cycles", counts(100));
+  kernel_.answer("cpu1 cycles", counts(200));
   const auto before = BootClock::now();
-  change(*counting, {{"new", {"page-faults"}}, {"core", {"cycles"}}});
+  change({{"new", {"page-faults"}}, {"core", {"cycles"}}});
 
-  const Published published = poll(*counting).get();
+  const Published published = poll().get();
 
   ASSERT_EQ(published.snapshot->plan->cpu.groups.size(), 2U);
   EXPECT_EQ(published.snapshot->cpu[1].total(0, 0).value, 100U);
@@ -576,63 +554,52 @@ TEST_F(CollectorChangeTest, TheNextPollHasTheTotalsOfGroupsThatStay) {
 }
 
 TEST_F(CollectorChangeTest, AReconciliationMakesIt) {
-  test::ScriptedKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  change(*counting, {{"new", {"page-faults"}}});
+  start();
+  (void)poll().get();
+  change({{"new", {"page-faults"}}});
 
-  reconcile(*counting).get();
+  reconcile().get();
 
-  EXPECT_EQ(kernel.open_groups(), (std::vector<std::string>{"cpu0 dummy", "cpu0 page-faults",
-                                                            "cpu1 dummy", "cpu1 page-faults"}));
-  EXPECT_EQ(poll(*counting).get().report.groups_closed, 2U);
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy", "cpu0 page-faults",
+                                                             "cpu1 dummy", "cpu1 page-faults"}));
+  EXPECT_EQ(poll().get().report.groups_closed, 2U);
 }
 
 TEST_F(CollectorChangeTest, ALateCpuGoesOnWithTheGroupsThatStayOnceItIsBack) {
   use_short_timeouts();
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  (void)poll(*counting).get();
-  kernel.answer("cpu0 cycles", counts(100));
-  kernel.answer("cpu1 cycles", counts(200));
-  while (poll(*counting).get().cycles(1) != 200) continue;  // on a busy machine it is late
-  kernel.hold_other_cpus(true);
-  while (poll(*counting).get().report.now.late_cpus.empty()) continue;
-  change(*counting, {{"new", {"page-faults"}}, {"core", {"cycles"}}});
+  start();
+  (void)poll().get();
+  kernel_.answer("cpu0 cycles", counts(100));
+  kernel_.answer("cpu1 cycles", counts(200));
+  while (poll().get().cycles(1) != 200) continue;  // on a busy machine it is late
+  kernel_.hold_other_cpus(true);
+  while (poll().get().report.now.late_cpus.empty()) continue;
+  change({{"new", {"page-faults"}}, {"core", {"cycles"}}});
 
-  const Published late = poll(*counting).get();
+  const Published late = poll().get();
   EXPECT_EQ(late.snapshot->cpu[1].total(1, 0).value, 200U);  // as of its last part
   EXPECT_EQ(late.snapshot->cpu[0].rows[1].value, GroupRow::Value::kNone);
 
-  kernel.hold_other_cpus(false);
-  kernel.answer("cpu1 cycles", counts(250));
-  Published back = poll(*counting).get();
-  while (!back.report.now.late_cpus.empty() ||
-         back.snapshot->cpu[0].rows[1].value != GroupRow::Value::kKnown) {
-    back = poll(*counting).get();
-  }
+  kernel_.hold_other_cpus(false);
+  kernel_.answer("cpu1 cycles", counts(250));
+  const Published back = poll_until_it_is_back();
   EXPECT_EQ(back.snapshot->cpu[1].total(1, 0).value, 250U);
 }
 
 TEST_F(CollectorChangeTest, ALateCpuBeginsAnewWithAGroupThatWasNotInAllPlansMeanwhile) {
   use_short_timeouts();
-  SlowKernel kernel;
-  const auto counting = collector(kernel);
-  kernel.answer("cpu1 cycles", counts(200));
-  while (!poll(*counting).get().report.now.late_cpus.empty()) continue;  // on a busy machine
-  kernel.hold_other_cpus(true);
-  while (poll(*counting).get().report.now.late_cpus.empty()) continue;
-  change(*counting, {{"new", {"page-faults"}}});
-  (void)poll(*counting).get();
-  change(*counting, {{"core", {"cycles"}}});
-  EXPECT_EQ(poll(*counting).get().cycles(1), 0U);
+  start();
+  kernel_.answer("cpu1 cycles", counts(200));
+  while (!poll().get().report.now.late_cpus.empty()) continue;  // on a busy machine
+  kernel_.hold_other_cpus(true);
+  while (poll().get().report.now.late_cpus.empty()) continue;
+  change({{"new", {"page-faults"}}});
+  (void)poll().get();
+  change({{"core", {"cycles"}}});
+  EXPECT_EQ(poll().get().cycles(1), 0U);
 
-  kernel.hold_other_cpus(false);
-  Published back = poll(*counting).get();
-  while (!back.report.now.late_cpus.empty() ||
-         back.snapshot->cpu[0].rows[1].value != GroupRow::Value::kKnown) {
-    back = poll(*counting).get();
-  }
+  kernel_.hold_other_cpus(false);
+  const Published back = poll_until_it_is_back();
 
   EXPECT_EQ(back.cycles(1), 0U);  // it was opened again
 }

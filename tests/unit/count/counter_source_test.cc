@@ -115,13 +115,18 @@ TEST(CounterSourceTest, ItsProgressIsThatOfTheCycle) {
   EXPECT_EQ(machine.cycle(0).progress(), before + 3);
 }
 
-TEST(CounterSourceTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
-  const auto plan = software_plan();
-  const std::shared_ptr<const TargetSet> set = targets(4, 0);
+/// What software_plan() costs on four CPUs.
+class CounterCostTest : public testing::Test {
+ protected:
+  CountingPlan plan_ = *software_plan();
+  MachineCpus cpus_ = *targets(4, 0)->cpus;
+};
+
+TEST_F(CounterCostTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
   const Budget budget{.max_open_events = 1000, .max_open_files = 100'000};
 
-  const Need by_descriptors = need_of(*plan, *set->cpus, descriptor_cost(*plan, *set->cpus));
-  const Need by_rings = need_of(*plan, *set->cpus, {.cpus = 12});
+  const Need by_descriptors = need_of(plan_, cpus_, descriptor_cost(plan_, cpus_));
+  const Need by_rings = need_of(plan_, cpus_, {.cpus = 12});
 
   EXPECT_EQ(by_descriptors.cgroup_events, 2U * 4);
   EXPECT_EQ(cgroup_capacity(budget, by_descriptors).cgroups, (1000U - 4) / 8);
@@ -130,15 +135,12 @@ TEST(CounterSourceTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
   EXPECT_EQ(by_rings.cgroup_files(), 2U) << "its directory, and that of one before it";
 }
 
-TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAreNeeded) {
-  const auto plan = software_plan();
-  const std::shared_ptr<const TargetSet> set = targets(4, 0);
-  const MachineCpus& cpus = *set->cpus;
-  const CounterCost descriptors = descriptor_cost(*plan, cpus);
+TEST_F(CounterCostTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAreNeeded) {
+  const CounterCost descriptors = descriptor_cost(plan_, cpus_);
 
-  const CounterCost none = record_cost(*plan, cpus, 4);
-  const CounterCost one = record_cost(*plan, cpus, 3);
-  const CounterCost all = record_cost(*plan, cpus, 0);
+  const CounterCost none = record_cost(plan_, cpus_, 4);
+  const CounterCost one = record_cost(plan_, cpus_, 3);
+  const CounterCost all = record_cost(plan_, cpus_, 0);
 
   EXPECT_EQ(none.cgroup, 0U);
   EXPECT_GT(none.cpus, descriptors.cpus);
@@ -147,26 +149,21 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   EXPECT_EQ(all, descriptors);
 }
 
-TEST(CounterSourceTest, PartsOfCountersAreRoundedUp) {
-  auto plan = std::make_shared<CountingPlan>(*software_plan());
-  plan->cgroup.groups[0].pmu = "cpu_core";
-  MachineCpus cpus = *targets(4, 0)->cpus;
-  cpus.pmus["cpu_core"] = {0};
+TEST_F(CounterCostTest, PartsOfCountersAreRoundedUp) {
+  plan_.cgroup.groups[0].pmu = "cpu_core";
+  cpus_.pmus["cpu_core"] = {0};
 
-  EXPECT_EQ(descriptor_cost(*plan, cpus).cgroup, 2U);
-  EXPECT_EQ(record_cost(*plan, cpus, 3).cgroup, 1U) << "2 / 4";
+  EXPECT_EQ(descriptor_cost(plan_, cpus_).cgroup, 2U);
+  EXPECT_EQ(record_cost(plan_, cpus_, 3).cgroup, 1U) << "2 / 4";
 }
 
-TEST(CounterSourceTest, AGroupOfScopeCpuThatIsRecordedCostsNothingMore) {
-  const auto cgroups_only = software_plan();
-  auto both = std::make_shared<CountingPlan>(*cgroups_only);
-  both->cpu = both->cgroup;
-  both->cpu.groups[0].events.pop_back();  // it has no clock
-  const std::shared_ptr<const TargetSet> set = targets(4, 0);
-  const MachineCpus& cpus = *set->cpus;
+TEST_F(CounterCostTest, AGroupOfScopeCpuThatIsRecordedCostsNothingMore) {
+  CountingPlan both = plan_;
+  both.cpu = both.cgroup;
+  both.cpu.groups[0].events.pop_back();  // it has no clock
 
-  EXPECT_EQ(record_cost(*both, cpus, 4).cpus, record_cost(*cgroups_only, cpus, 4).cpus);
-  EXPECT_GT(record_cost(*both, cpus, 3).cpus, record_cost(*cgroups_only, cpus, 3).cpus);
+  EXPECT_EQ(record_cost(both, cpus_, 4).cpus, record_cost(plan_, cpus_, 4).cpus);
+  EXPECT_GT(record_cost(both, cpus_, 3).cpus, record_cost(plan_, cpus_, 3).cpus);
 }
 
 TEST(CounterSourceTest, ACpuThatWentOfflineIsNotAmongThoseThatAreRecorded) {
@@ -180,23 +177,21 @@ TEST(CounterSourceTest, ACpuThatWentOfflineIsNotAmongThoseThatAreRecorded) {
   EXPECT_EQ(recorded.among(std::array{0, 1, 2}), 0U);
 }
 
-TEST(CounterSourceTest, GroupsThatRecordsCannotHaveCostDescriptorsWhereOthersAreRecorded) {
+TEST_F(CounterCostTest, GroupsThatRecordsCannotHaveCostDescriptorsWhereOthersAreRecorded) {
   for (const perf::GroupMode mode :
        {perf::GroupMode{.pinned = true}, perf::GroupMode{.exclusive = true}}) {
-    const auto plan = std::make_shared<CountingPlan>(*software_plan());
-    plan->cgroup.groups.push_back(
+    CountingPlan plan = plan_;
+    plan.cgroup.groups.push_back(
         test::scope_plan({{"own", {"cycles", "instructions"}, mode}}).groups[0]);
-    const std::shared_ptr<const TargetSet> set = targets(4, 0);
-    const MachineCpus& cpus = *set->cpus;
 
-    const CounterCost all_recorded = record_cost(*plan, cpus, 4);
-    const CounterCost one_not = record_cost(*plan, cpus, 3);
+    const CounterCost all_recorded = record_cost(plan, cpus_, 4);
+    const CounterCost one_not = record_cost(plan, cpus_, 3);
 
     EXPECT_EQ(all_recorded.cgroup, 2U * 4);
     EXPECT_EQ(all_recorded.cgroup_on_a_cpu, 2U);
     EXPECT_EQ(one_not.cgroup, 2U * 4 + 2);
     EXPECT_EQ(one_not.cgroup_on_a_cpu, 4U);
-    EXPECT_EQ(all_recorded.cpus, record_cost(*software_plan(), cpus, 4).cpus);
+    EXPECT_EQ(all_recorded.cpus, record_cost(plan_, cpus_, 4).cpus);
   }
 }
 

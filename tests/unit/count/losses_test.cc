@@ -12,7 +12,6 @@
 namespace pex::collect {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
@@ -26,16 +25,16 @@ class LossesTest : public testing::Test {
   LossesTest() {
     plan_ = test::scope_plan({{"software", {"context-switches"}}});
     targets_.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
-    for (const char* path : {"/a", "/b"}) {
-      CgroupTarget target;
-      target.cgroup = std::make_shared<const cgroup::Cgroup>(
-          cgroup::Cgroup{path, targets_.cgroups.size() + 10, {}});
-      targets_.cgroups.push_back(std::move(target));
-    }
     table_.events = 1;
-    table_.rows.resize(2);
-    table_.totals.resize(2);
-    losses_.resize(2);
+    for (const char* path : {"/a", "/b"}) add_cgroup(path);
+  }
+  void add_cgroup(const std::string& path) {
+    const std::size_t slot = targets_.cgroups.size();
+    targets_.cgroups.emplace_back().cgroup =
+        std::make_shared<const cgroup::Cgroup>(cgroup::Cgroup{path, slot + 10, {}});
+    table_.rows.resize(slot + 1);
+    table_.totals.resize(slot + 1);
+    losses_.resize(slot + 1);
   }
 
   /// A poll in which "/a" ran for 400 ms, of which this was not counted.
@@ -60,6 +59,12 @@ class LossesTest : public testing::Test {
           table_.rows[slot].times.add(more.times);
           if (!more.totals.empty()) table_.total(slot, 0).add(more.totals[0]);
         });
+  }
+  /// In a poll that lost 600 ms.
+  nanoseconds unmeasured_in_a_loss(std::size_t slot, bool is_whole = true) {
+    const nanoseconds before = table_.rows[slot].times.unmeasured;
+    poll(100ms, 600ms, is_whole);
+    return table_.rows[slot].times.unmeasured - before;
   }
   void learn() {
     poll(0ms, 1ms);  // the first loss: the account of each is read from then on
@@ -115,39 +120,25 @@ TEST_F(LossesTest, AllOfAPollIsEstimatedByThePollsBefore) {
 
 TEST_F(LossesTest, WhileACpuIsLateAllIsUnmeasured) {
   learn();
-  const nanoseconds before = table_.rows[kB].times.unmeasured;
-  poll(100ms, 600ms, false);
-  EXPECT_EQ(table_.rows[kB].times.unmeasured - before, 600ms);
+  EXPECT_EQ(unmeasured_in_a_loss(kB, /*is_whole=*/false), 600ms);
 }
 
 TEST_F(LossesTest, WithoutTheAccountOfTheKernelAllIsUnmeasured) {
   learn();
   has_account_ = false;
-  const nanoseconds before = table_.rows[kA].times.unmeasured;
-  poll(100ms, 600ms);
-  EXPECT_EQ(table_.rows[kA].times.unmeasured - before, 600ms);
+  EXPECT_EQ(unmeasured_in_a_loss(kA), 600ms);
 }
 
 TEST_F(LossesTest, AnotherCgroupOfTheSameSeriesBeginsAnew) {
   learn();
   targets_.cgroups[kA].cgroup =
       std::make_shared<const cgroup::Cgroup>(cgroup::Cgroup{"/a", 99, {}});
-  const nanoseconds before = table_.rows[kA].times.unmeasured;
-  poll(100ms, 600ms);
-  EXPECT_EQ(table_.rows[kA].times.unmeasured - before, 600ms);
+  EXPECT_EQ(unmeasured_in_a_loss(kA), 600ms);
 }
 
 TEST_F(LossesTest, BeyondTheReadingsOfAPollAllIsUnmeasured) {
   const std::size_t many = Losses::kMaxReads + 2;
-  for (std::size_t slot = targets_.cgroups.size(); slot < many; ++slot) {
-    CgroupTarget target;
-    target.cgroup = std::make_shared<const cgroup::Cgroup>(
-        cgroup::Cgroup{"/" + std::to_string(slot), slot + 10, {}});
-    targets_.cgroups.push_back(std::move(target));
-  }
-  table_.rows.resize(many);
-  table_.totals.resize(many);
-  losses_.resize(many);
+  while (targets_.cgroups.size() < many) add_cgroup("/more");
   const auto lose = [&] {
     for (std::size_t slot = 0; slot < many; ++slot) losses_.add(slot, 0, 5ms);
     poll(0ms, 0ms);

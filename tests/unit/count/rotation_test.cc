@@ -72,6 +72,9 @@ class RotationTest : public testing::Test {
     pass();
     return read();
   }
+  void poll_times(int number) {
+    for (; number > 0; --number) (void)poll();
+  }
 
   std::string running_now() {
     std::string running;
@@ -129,7 +132,7 @@ TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsNextToOneThatHadEveryt
 }
 
 TEST_F(RotationTest, GiveEachGroupOnePollInRotation) {
-  for (int i = 0; i < 3; ++i) (void)poll();
+  poll_times(3);
   std::vector<std::string> turns;
   for (int i = 0; i < 4; ++i) {
     (void)poll();
@@ -141,7 +144,7 @@ TEST_F(RotationTest, GiveEachGroupOnePollInRotation) {
 }
 
 TEST_F(RotationTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
-  for (int i = 0; i < 12; ++i) (void)poll();
+  poll_times(12);
 
   for (const std::size_t group : {1U, 2U, 3U}) {
     EXPECT_EQ(totals(group).times().enabled, seconds{12}) << group;
@@ -149,7 +152,7 @@ TEST_F(RotationTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
 }
 
 TEST_F(RotationTest, GiveEveryGroupAValueThatIsAboutRight) {
-  for (int i = 0; i < 62; ++i) (void)poll();
+  poll_times(62);
 
   for (const std::size_t group : {1U, 2U, 3U}) {  // 1000 in every second of the cgroup
     EXPECT_NEAR(static_cast<double>(totals(group)[0].value), 62'000, 2'000) << group;
@@ -157,7 +160,7 @@ TEST_F(RotationTest, GiveEveryGroupAValueThatIsAboutRight) {
 }
 
 TEST_F(RotationTest, WaitForACgroupThatIsNotOnTheCpu) {
-  for (int i = 0; i < 4; ++i) (void)poll();
+  poll_times(4);
   ASSERT_EQ(running_now(), "branches ");
 
   (void)cycle_->run(targets_, *models_);  // the same readings as before: nothing has moved
@@ -167,12 +170,12 @@ TEST_F(RotationTest, WaitForACgroupThatIsNotOnTheCpu) {
 
 TEST_F(RotationTest, CountTheTimeOfAGroupThatIsOpenedMeanwhile) {
   kernel_.refuse("cache-misses", EBUSY);
-  for (int i = 0; i < 6; ++i) (void)poll();
+  poll_times(6);
   ASSERT_NE(running_now(), "cycles branches ");
   kernel_.refuse("cache-misses", 0);
   groups_[2].enabled = groups_[2].running = {};
 
-  for (int i = 0; i < 60; ++i) (void)poll();
+  poll_times(60);
 
   const GroupTimes times = totals(3).times();
   EXPECT_GE(times.enabled, seconds{50}) << "not its turns alone";
@@ -180,7 +183,7 @@ TEST_F(RotationTest, CountTheTimeOfAGroupThatIsOpenedMeanwhile) {
 }
 
 TEST_F(RotationTest, AreOverWhenTheCgroupIsGone) {
-  for (int i = 0; i < 4; ++i) (void)poll();
+  poll_times(4);
   auto gone = std::make_shared<TargetSet>(*targets_);
   gone->cgroups[0].cgroup = nullptr;
   targets_ = gone;
@@ -191,7 +194,7 @@ TEST_F(RotationTest, AreOverWhenTheCgroupIsGone) {
 }
 
 TEST_F(RotationTest, PassAGroupThatCannotBeRead) {
-  for (int i = 0; i < 4; ++i) (void)poll();
+  poll_times(4);
   ASSERT_EQ(running_now(), "branches ");
   on_cpu_ += seconds{1};
   kernel_.answer("cpu0 /web cpu-clock", {Answer::Kind::kCounts, on_cpu_, on_cpu_, {}, 0});
@@ -204,36 +207,29 @@ TEST_F(RotationTest, PassAGroupThatCannotBeRead) {
 
 TEST_F(RotationTest, OfAnyLengthLeaveNothingUnmeasured) {
   second_ = seconds{30};  // a group is off the PMU for a minute between two turns
-  for (int i = 0; i < 3; ++i) (void)poll();
+  poll_times(3);
   const seconds starved{90};  // by the kernel, before there were turns
 
-  for (int i = 0; i < 60; ++i) (void)poll();
+  poll_times(60);
 
   for (const std::size_t group : {1U, 2U, 3U}) {
     EXPECT_EQ(totals(group).times().unmeasured, group == 1 ? seconds{0} : starved) << group;
   }
 }
 
-TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhile) {
-  for (int i = 0; i < 302; ++i) (void)poll();
+TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhileForThreePolls) {
+  poll_times(302);
   ASSERT_NE(running_now(), "cycles branches cache-misses ");
 
-  const PollReport report = poll();
-
-  EXPECT_EQ(report.now.targets_rotated_manually, 0U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
-}
-
-TEST_F(RotationTest, BeginAgainAfterThreeMorePolls) {
-  for (int i = 0; i < 303; ++i) (void)poll();
-
   EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(poll().now.targets_rotated_manually, 1U);
 }
 
 TEST_F(RotationTest, LoseNoTimeOfAGroupWhenAnotherOneIsAddedToThePlan) {
-  for (int i = 0; i < 6; ++i) (void)poll();
+  poll_times(6);
   ASSERT_EQ(running_now(), "cycles ");
   pass();
   change_plan([](std::vector<GroupPlan>& groups) {  // so that all others have other places
@@ -250,7 +246,7 @@ TEST_F(RotationTest, LoseNoTimeOfAGroupWhenAnotherOneIsAddedToThePlan) {
 }
 
 TEST_F(RotationTest, GoOnAmongTheOthersWhenTheGroupThatIsEnabledIsRemovedFromThePlan) {
-  for (int i = 0; i < 6; ++i) (void)poll();
+  poll_times(6);
   ASSERT_EQ(running_now(), "cycles ");
   pass();
   change_plan([](std::vector<GroupPlan>& groups) { groups.erase(groups.begin() + 1); });

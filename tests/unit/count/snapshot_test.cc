@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,10 +29,10 @@ using Value = GroupRow::Value;
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 Answer counts(std::vector<std::uint64_t> numbers) {
-  return {Answer::Kind::kCounts, milliseconds{1}, milliseconds{1}, std::move(numbers), 0};
+  return {Answer::Kind::kCounts, 1ms, 1ms, std::move(numbers), 0};
 }
-Answer starved() { return {Answer::Kind::kCounts, milliseconds{9}, milliseconds{0}, {}, 0}; }
-Answer never_ran() { return {Answer::Kind::kCounts, milliseconds{0}, milliseconds{0}, {}, 0}; }
+Answer starved() { return {Answer::Kind::kCounts, 9ms, 0ms, {}, 0}; }
+Answer never_ran() { return {Answer::Kind::kCounts, 0ms, 0ms, {}, 0}; }
 
 /// What is published of `column` at `row`.
 std::optional<std::uint64_t> published(const PublishedEvent& column,
@@ -47,6 +46,10 @@ class SnapshotTest : public testing::Test {
  protected:
   SnapshotTest() : kernel_(tree_.root()) {}
 
+  void plan_cycles(Aggregation aggregation) {
+    plan_->cpu =
+        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = aggregation}});
+  }
   void set_cpus(MachineCpus cpus) {
     cpus_ = std::make_shared<const MachineCpus>(std::move(cpus));
     for (const int cpu : cpus_->online) {
@@ -68,12 +71,9 @@ class SnapshotTest : public testing::Test {
   }
 
   Snapshot poll() {
-    auto targets = std::make_shared<TargetSet>();
-    targets->cpus = cpus_;
-    targets->cgroups = cgroups_;
     const EventModels models{*plan_};
     if (!ledger_) ledger_.emplace(plan_);
-    ledger_->follow(targets);
+    const auto targets = follow_targets();
     std::vector<PollCycle*> parts;
     for (const auto& cycle : cycles_) {
       ledger_->add_cpu(cycle->cpu());
@@ -90,12 +90,17 @@ class SnapshotTest : public testing::Test {
     return joining.take(models);
   }
 
-  /// A reconciliation on all CPUs.
-  void reconcile() {
+  std::shared_ptr<const TargetSet> follow_targets() {
     auto targets = std::make_shared<TargetSet>();
     targets->cpus = cpus_;
     targets->cgroups = cgroups_;
     ledger_->follow(targets);
+    return targets;
+  }
+
+  /// A reconciliation on all CPUs.
+  void reconcile() {
+    const auto targets = follow_targets();
     for (const auto& cycle : cycles_) {
       (void)cycle->reconcile(targets, EventModels{*plan_});
       ledger_->add(*cycle);
@@ -127,33 +132,42 @@ class SnapshotOfACgroupTest : public SnapshotTest {
     set_cpus({{0, 1}, {}, {}});
   }
 
-  /// The only total there is; nothing when it has no value.
-  std::optional<std::uint64_t> published_switches() {
-    const Snapshot snapshot = poll();
-    return published(plan_->cgroup.columns[0], snapshot.cgroup, 0);
+  struct Counted {
+    const char* where;  ///< CPU and cgroup
+    std::uint64_t switches;
+  };
+  void set(std::initializer_list<Counted> all) {
+    for (const auto& [where, switches] : all) {
+      kernel_.answer(std::string{where} + " context-switches", counts({switches}));
+    }
   }
+  std::optional<std::uint64_t> switches(const Snapshot& snapshot, std::size_t row = 0) const {
+    return published(plan_->cgroup.columns[0], snapshot.cgroup, row);
+  }
+  /// After a poll: the only total there is; nothing when it has no value.
+  std::optional<std::uint64_t> published_switches() { return switches(poll()); }
 };
 
 TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromThere) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   EXPECT_EQ(published_switches(), 5U);
 
   cgroups_[0].is_idle = true;
   EXPECT_EQ(published_switches(), 5U);
   for (const auto& cycle : cycles_) EXPECT_FALSE(cycle->groups_of_cgroups()[0].is_open(0));
 
-  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  set({{"cpu0 /a", 3}});
   cgroups_[0].is_idle = false;
   ledger_->add_passed_over(0, 7ms);
   const Snapshot snapshot = poll();
-  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 8U);
+  EXPECT_EQ(switches(snapshot), 8U);
   const GroupTimes& times = snapshot.cgroup[0].rows[0].times;
   EXPECT_EQ(times.unmeasured, 7ms);
   EXPECT_EQ(times.enabled, times.running + 7ms);
 }
 
 TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnFromThere) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   (void)poll();
 
   const auto cgroup = std::exchange(cgroups_[0].cgroup, nullptr);
@@ -162,12 +176,12 @@ TEST_F(SnapshotOfACgroupTest, OfOneThatExistsAndIsNotCountedHasNothingAndGoesOnF
   EXPECT_EQ(uncounted.cgroup[0].rows[0].value, Value::kNotHere);
   EXPECT_FALSE(uncounted.cgroup[0].rows[0].has_times);
 
-  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  set({{"cpu0 /a", 3}});
   cgroups_[0].cgroup = cgroup;
   cgroups_[0].is_published = true;
   ledger_->add_passed_over(0, 7ms);
   const Snapshot again = poll();
-  EXPECT_EQ(published(plan_->cgroup.columns[0], again.cgroup, 0), 8U);
+  EXPECT_EQ(switches(again), 8U);
   EXPECT_EQ(again.cgroup[0].rows[0].times.unmeasured, 7ms);
   EXPECT_FALSE(uncounted.cgroup[0].is_estimated);
   EXPECT_TRUE(again.cgroup[0].is_estimated) << "its evidence is published";
@@ -228,14 +242,13 @@ TEST_F(SnapshotOfACgroupTest, OfAGroupThatWasNeverOpenedAsTheCgroupIsIdleCountsF
   cgroups_[0].is_idle = true;
   EXPECT_EQ(published_switches(), 0U);
 
-  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  set({{"cpu0 /a", 3}});
   cgroups_[0].is_idle = false;
   EXPECT_EQ(published_switches(), 3U);
 }
 
 TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
-  kernel_.answer("cpu1 /a context-switches", counts({7}));
+  set({{"cpu0 /a", 5}, {"cpu1 /a", 7}});
 
   EXPECT_EQ(published_switches(), 12U);
 }
@@ -250,7 +263,7 @@ TEST_F(SnapshotOfACgroupTest, HasNoValueWhenItWantedThePmuAndNeverHadIt) {
 }
 
 TEST_F(SnapshotOfACgroupTest, IsNotPublishedWhenTheSumLacksACpu) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   kernel_.refuse("cpu1 /a context-switches", EMFILE);
 
   EXPECT_EQ(published_switches(), std::nullopt);
@@ -272,7 +285,7 @@ TEST_F(SnapshotOfACgroupTest, ReportsOnHowManyOfItsCpusItIsCounted) {
 }
 
 TEST_F(SnapshotOfACgroupTest, OfOneThatWentBeforeItWasOpenOnAllCpusIsNotPublished) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   set_cpus({{0}, {}, {}});
   (void)poll();
   set_cpus({{0, 1}, {}, {}});
@@ -283,50 +296,44 @@ TEST_F(SnapshotOfACgroupTest, OfOneThatWentBeforeItWasOpenOnAllCpusIsNotPublishe
 
   const Snapshot snapshot = poll();
 
-  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), std::nullopt);
+  EXPECT_EQ(switches(snapshot), std::nullopt);
   EXPECT_FALSE(snapshot.cgroup[0].rows[0].has_times);
 }
 
 TEST_F(SnapshotOfACgroupTest, HasARowForEachCpuWhenAskedFor) {
   plan_->cgroup_per_cpu = true;
   make_cgroup("/b");
-  kernel_.answer("cpu0 /a context-switches", counts({3}));
-  kernel_.answer("cpu1 /a context-switches", counts({4}));
-  kernel_.answer("cpu1 /b context-switches", counts({6}));
+  set({{"cpu0 /a", 3}, {"cpu1 /a", 4}, {"cpu1 /b", 6}});
   kernel_.refuse("cpu0 /b context-switches", EBUSY);
 
   const Snapshot snapshot = poll();
 
   ASSERT_EQ(snapshot.cgroup_rows.size(), 4U);
-  const PublishedEvent& column = plan_->cgroup.columns[0];
   EXPECT_EQ(snapshot.cgroup_rows[1].target, 0U);
   EXPECT_EQ(snapshot.cgroup_rows[1].cpu, 1);
-  EXPECT_EQ(published(column, snapshot.cgroup, 0), 3U);
-  EXPECT_EQ(published(column, snapshot.cgroup, 1), 4U);
-  EXPECT_EQ(published(column, snapshot.cgroup, 2), std::nullopt);  // costs no other row
-  EXPECT_EQ(published(column, snapshot.cgroup, 3), 6U);
+  EXPECT_EQ(switches(snapshot), 3U);
+  EXPECT_EQ(switches(snapshot, 1), 4U);
+  EXPECT_EQ(switches(snapshot, 2), std::nullopt);  // costs no other row
+  EXPECT_EQ(switches(snapshot, 3), 6U);
 }
 
 TEST_F(SnapshotOfACgroupTest, KeepsTheRowsOfTheOtherCpusWhenACpuAppears) {
   plan_->cgroup_per_cpu = true;
   forget_polls();
   set_cpus({{0, 2}, {}, {}});
-  kernel_.answer("cpu0 /a context-switches", counts({3}));
-  kernel_.answer("cpu1 /a context-switches", counts({4}));
-  kernel_.answer("cpu2 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 3}, {"cpu1 /a", 4}, {"cpu2 /a", 5}});
   (void)poll();
 
   set_cpus({{0, 1, 2}, {}, {}});
   const Snapshot snapshot = poll();
 
-  const PublishedEvent& column = plan_->cgroup.columns[0];
-  EXPECT_EQ(published(column, snapshot.cgroup, 0), 3U);
-  EXPECT_EQ(published(column, snapshot.cgroup, 1), 4U);
-  EXPECT_EQ(published(column, snapshot.cgroup, 2), 5U);
+  EXPECT_EQ(switches(snapshot), 3U);
+  EXPECT_EQ(switches(snapshot, 1), 4U);
+  EXPECT_EQ(switches(snapshot, 2), 5U);
 }
 
 TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   kernel_.refuse("cpu1 /a context-switches", EMFILE);
   (void)poll();
   set_cpus({{0}, {}, {}});
@@ -335,7 +342,7 @@ TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
 }
 
 TEST_F(SnapshotOfACgroupTest, StillLacksACpuWhenItIsGone) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   kernel_.refuse("cpu1 /a context-switches", EMFILE);
   (void)poll();
   cgroups_[0].cgroup = nullptr;  // it lingers
@@ -344,11 +351,9 @@ TEST_F(SnapshotOfACgroupTest, StillLacksACpuWhenItIsGone) {
 }
 
 TEST_F(SnapshotOfACgroupTest, GoesOnWithTheLastTotalsOfALateCpu) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
-  kernel_.answer("cpu1 /a context-switches", counts({7}));
+  set({{"cpu0 /a", 5}, {"cpu1 /a", 7}});
   (void)poll();
-  kernel_.answer("cpu0 /a context-switches", counts({6}));
-  kernel_.answer("cpu1 /a context-switches", counts({70}));
+  set({{"cpu0 /a", 6}, {"cpu1 /a", 70}});
   late_ = {1};
 
   EXPECT_EQ(published_switches(), 6U + 7U);
@@ -358,26 +363,26 @@ TEST_F(SnapshotOfACgroupTest, GoesOnWithTheLastTotalsOfALateCpu) {
 }
 
 TEST_F(SnapshotOfACgroupTest, ThatCameWhileACpuIsLateWaitsForIt) {
-  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set({{"cpu0 /a", 5}});
   (void)poll();
   make_cgroup("/b");
   late_ = {1};
 
   const Snapshot snapshot = poll();
 
-  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 5U);
-  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 1), std::nullopt);
+  EXPECT_EQ(switches(snapshot), 5U);
+  EXPECT_EQ(switches(snapshot, 1), std::nullopt);
   EXPECT_EQ(snapshot.cgroup[0].rows[1].wanted_on, 2U);
   EXPECT_EQ(snapshot.cgroup[0].rows[1].counted_on, 1U);
   late_ = {};
-  EXPECT_EQ(published(plan_->cgroup.columns[0], poll().cgroup, 1), 0U);
+  EXPECT_EQ(switches(poll(), 1), 0U);
 }
 
 TEST_F(SnapshotOfACgroupTest, ThatCameAndEndedWhileACpuIsLateHasNoValue) {
   (void)poll();
   late_ = {1};
   make_cgroup("/b");
-  kernel_.answer("cpu0 /b context-switches", counts({5}));
+  set({{"cpu0 /b", 5}});
   (void)poll();
   cgroups_[1].cgroup = nullptr;
 
@@ -386,17 +391,16 @@ TEST_F(SnapshotOfACgroupTest, ThatCameAndEndedWhileACpuIsLateHasNoValue) {
   const Snapshot back = poll();
 
   for (const Snapshot* const snapshot : {&ended, &back}) {
-    EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot->cgroup, 1), std::nullopt);
+    EXPECT_EQ(switches(*snapshot, 1), std::nullopt);
     EXPECT_FALSE(snapshot->cgroup[0].rows[1].has_times);
-    EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot->cgroup, 0), 0U) << "the other one";
+    EXPECT_EQ(switches(*snapshot), 0U) << "the other one";
   }
 }
 
 TEST_F(SnapshotOfACgroupTest, ThatALateCpuHasOpenedAndNotReadHasNoValue) {
   (void)poll();
   make_cgroup("/b");
-  kernel_.answer("cpu0 /b context-switches", counts({5}));
-  kernel_.answer("cpu1 /b context-switches", counts({7}));
+  set({{"cpu0 /b", 5}, {"cpu1 /b", 7}});
   reconcile();
   late_ = {1};
 
@@ -404,21 +408,20 @@ TEST_F(SnapshotOfACgroupTest, ThatALateCpuHasOpenedAndNotReadHasNoValue) {
   late_ = {};
   const Snapshot back = poll();
 
-  EXPECT_EQ(published(plan_->cgroup.columns[0], late.cgroup, 1), std::nullopt);
+  EXPECT_EQ(switches(late, 1), std::nullopt);
   EXPECT_EQ(late.cgroup[0].rows[1].wanted_on, 2U);
   EXPECT_EQ(late.cgroup[0].rows[1].counted_on, 1U);
-  EXPECT_EQ(published(plan_->cgroup.columns[0], back.cgroup, 1), 12U);
+  EXPECT_EQ(switches(back, 1), 12U);
 }
 
 TEST_F(SnapshotOfACgroupTest, KeepsItsOwnTotalsWhenAnotherOneGoesWhileACpuIsLate) {
   make_cgroup("/b");
-  kernel_.answer("cpu1 /a context-switches", counts({7}));
-  kernel_.answer("cpu1 /b context-switches", counts({9}));
+  set({{"cpu1 /a", 7}, {"cpu1 /b", 9}});
   (void)poll();
   late_ = {1};
   cgroups_[0] = {};  // its series has expired
 
-  EXPECT_EQ(published(plan_->cgroup.columns[0], poll().cgroup, 1), 9U);
+  EXPECT_EQ(switches(poll(), 1), 9U);
 }
 
 TEST_F(SnapshotTest, HasNoSumWhileACpuIsLateThatHasNeverBeenIn) {
@@ -437,11 +440,9 @@ TEST_F(SnapshotTest, HasNoSumWhileACpuIsLateThatHasNeverBeenIn) {
 
 TEST_F(SnapshotOfACgroupTest, StandsStillAtTheEndOfItsNumbers) {
   // A total is made of increments, and of each of them the upper half would be a fall.
-  kernel_.answer("cpu0 /a context-switches", counts({kMax / 2}));
-  kernel_.answer("cpu1 /a context-switches", counts({kMax / 2}));
+  set({{"cpu0 /a", kMax / 2}, {"cpu1 /a", kMax / 2}});
   (void)poll();
-  kernel_.answer("cpu0 /a context-switches", counts({kMax - 10}));
-  kernel_.answer("cpu1 /a context-switches", counts({kMax - 10}));
+  set({{"cpu0 /a", kMax - 10}, {"cpu1 /a", kMax - 10}});
 
   EXPECT_EQ(published_switches(), kMax);
 }
@@ -483,8 +484,7 @@ TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
 
   for (const Row& row : rows) {
     forget_polls();
-    plan_->cpu =
-        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = row.aggregation}});
+    plan_cycles(row.aggregation);
     set_cpus(eight_cpus());
     for (int cpu = 0; cpu < 8; ++cpu) {
       kernel_.answer("cpu" + std::to_string(cpu) + " cycles", counts({std::uint64_t{1} << cpu}));
@@ -495,8 +495,7 @@ TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
 }
 
 TEST_F(SnapshotTest, DistinguishesCoresOfOneNumberInTwoPackages) {
-  plan_->cpu =
-      test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kCore}});
+  plan_cycles(Aggregation::kCore);
   set_cpus(eight_cpus());
 
   const Snapshot snapshot = poll();
@@ -528,8 +527,7 @@ TEST_F(SnapshotTest, KnowsACpuWithoutAPlaceByItsNumber) {
 }
 
 TEST_F(SnapshotTest, SumsTheTimesOfTheCpusOfARow) {
-  plan_->cpu =
-      test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+  plan_cycles(Aggregation::kHost);
   set_cpus({{0, 1}, {}, {}});
   kernel_.answer("cpu0 cycles", counts({1}));
   kernel_.answer("cpu1 cycles", starved());
@@ -537,8 +535,8 @@ TEST_F(SnapshotTest, SumsTheTimesOfTheCpusOfARow) {
   const GroupRow host = poll().cpu[0].rows[0];
 
   EXPECT_TRUE(host.has_times);
-  EXPECT_EQ(host.times.enabled, milliseconds{10});
-  EXPECT_EQ(host.times.running, milliseconds{1});
+  EXPECT_EQ(host.times.enabled, 10ms);
+  EXPECT_EQ(host.times.running, 1ms);
 }
 
 /// What is known of a row is as good as the worst of its parts.
@@ -566,8 +564,7 @@ TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
 
   for (const Row& row : rows) {
     forget_polls();
-    plan_->cpu =
-        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+    plan_cycles(Aggregation::kHost);
     kernel_.refuse("cpu1 cycles", row.refused_on_cpu1);
     kernel_.answer("cpu0 cycles", row.on_cpu0);
     kernel_.answer("cpu1 cycles", row.on_cpu1);
@@ -599,135 +596,103 @@ TEST_F(SnapshotTest, ReportsOnHowManyCpusARowCanBeRead) {
 class SnapshotOfASharedPmuTest : public SnapshotTest {
  protected:
   SnapshotOfASharedPmuTest() {
-    plan_->cpu =
-        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+    plan_cycles(Aggregation::kHost);
     plan_->cpu.groups[0].shares_pmu = true;
   }
 
-  void at(int cpu, std::chrono::seconds enabled, std::chrono::seconds running,
-          std::uint64_t cycles) {
-    kernel_.answer("cpu" + std::to_string(cpu) + " cycles",
-                   {Answer::Kind::kCounts, enabled, running, {cycles}, 0});
-  }
-  /// After so much time; nothing when it has no value.
-  std::optional<std::uint64_t> published_after(std::chrono::seconds time) {
+  struct Reading {
+    int cpu;
+    std::chrono::seconds enabled, running;
+    std::uint64_t cycles;
+  };
+  /// After so much time, and with these readings; nothing when it has no value.
+  std::optional<std::uint64_t> published_after(std::chrono::seconds time,
+                                               const std::vector<Reading>& readings = {}) {
+    for (const auto& [cpu, enabled, running, cycles] : readings) {
+      kernel_.answer("cpu" + std::to_string(cpu) + where_ + " cycles",
+                     {Answer::Kind::kCounts, enabled, running, {cycles}, 0});
+    }
     kernel_.pass(time);
     const Snapshot snapshot = poll();
-    return published(plan_->cpu.columns[0], snapshot.cpu, 0);
+    return where_.empty() ? published(plan_->cpu.columns[0], snapshot.cpu, 0)
+                          : published(plan_->cgroup.columns[0], snapshot.cgroup, 0);
   }
+
+  std::string where_;  ///< " /a" if it is of that cgroup
 };
 
 TEST_F(SnapshotOfASharedPmuTest, GoesOnWhileANewCpuWaitsForItsFirstTimeOnThePmu) {
   set_cpus({{0}, {}, {}});
-  at(0, 1s, 1s, 100);
-  EXPECT_EQ(published_after(1s), 100U);
-  at(0, 2s, 2s, 200);
-  EXPECT_EQ(published_after(1s), 200U);
+  EXPECT_EQ(published_after(1s, {{0, 1s, 1s, 100}}), 100U);
+  EXPECT_EQ(published_after(1s, {{0, 2s, 2s, 200}}), 200U);
 
   set_cpus({{0, 1}, {}, {}});
-  at(0, 3s, 3s, 300);
-  at(1, 1s, 0s, 0);
-  EXPECT_EQ(published_after(1s), 300U);
-  at(0, 4s, 4s, 400);
-  at(1, 2s, 1s, 7);
-  EXPECT_EQ(published_after(1s), 414U);  // with the second before its first turn
+  EXPECT_EQ(published_after(1s, {{0, 3s, 3s, 300}, {1, 1s, 0s, 0}}), 300U);
+  EXPECT_EQ(published_after(1s, {{0, 4s, 4s, 400}, {1, 2s, 1s, 7}}),
+            414U);  // with the second before its first turn
 }
 
 TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhenThatCpuWaitsForMoreThanAMinute) {
   set_cpus({{0}, {}, {}});
-  at(0, 1s, 1s, 100);
-  (void)published_after(1s);
-  at(0, 2s, 2s, 200);
-  (void)published_after(1s);
+  (void)published_after(1s, {{0, 1s, 1s, 100}});
+  (void)published_after(1s, {{0, 2s, 2s, 200}});
 
   set_cpus({{0, 1}, {}, {}});
-  at(0, 62s, 62s, 300);
-  at(1, 60s, 0s, 0);
-  EXPECT_EQ(published_after(60s), 300U);
-  at(0, 63s, 63s, 310);
-  at(1, 61s, 0s, 0);
-  EXPECT_EQ(published_after(1s), std::nullopt);
+  EXPECT_EQ(published_after(60s, {{0, 62s, 62s, 300}, {1, 60s, 0s, 0}}), 300U);
+  EXPECT_EQ(published_after(1s, {{0, 63s, 63s, 310}, {1, 61s, 0s, 0}}), std::nullopt);
 }
 
 TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhileACpuWaitsForItsFirstTimeOnThePmuFromTheStart) {
   set_cpus({{0, 1}, {}, {}});
   for (int second = 1; second <= 5; ++second) {
-    at(0, std::chrono::seconds{second}, std::chrono::seconds{second}, 100);
-    at(1, std::chrono::seconds{second}, 0s, 0);
-    EXPECT_EQ(published_after(1s), std::nullopt);
+    const std::chrono::seconds now{second};
+    EXPECT_EQ(published_after(1s, {{0, now, now, 100}, {1, now, 0s, 0}}), std::nullopt);
   }
 }
 
 TEST_F(SnapshotOfASharedPmuTest, HasNoValueAfterAMinuteWithoutThePmuAndThenGoesOn) {
   set_cpus({{0, 1}, {}, {}});
-  at(0, 1s, 1s, 100);
-  at(1, 1s, 1s, 100);
-  EXPECT_EQ(published_after(1s), 200U);
-  at(0, 61s, 61s, 6'100);
-  at(1, 61s, 1s, 100);
-  EXPECT_EQ(published_after(60s), 12'200U);  // filled from history
-  at(0, 62s, 62s, 6'200);
-  at(1, 62s, 1s, 100);
-  EXPECT_EQ(published_after(1s), std::nullopt);
-  at(0, 63s, 63s, 6'300);
-  at(1, 63s, 2s, 200);
-  EXPECT_EQ(published_after(1s), 12'500U);
+  EXPECT_EQ(published_after(1s, {{0, 1s, 1s, 100}, {1, 1s, 1s, 100}}), 200U);
+  EXPECT_EQ(published_after(60s, {{0, 61s, 61s, 6'100}, {1, 61s, 1s, 100}}),
+            12'200U);  // filled from history
+  EXPECT_EQ(published_after(1s, {{0, 62s, 62s, 6'200}, {1, 62s, 1s, 100}}), std::nullopt);
+  EXPECT_EQ(published_after(1s, {{0, 63s, 63s, 6'300}, {1, 63s, 2s, 200}}), 12'500U);
 }
 
 TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhenAGroupStandsStillForMoreThanAMinute) {
   set_cpus({{0}, {}, {}});
-  at(0, 1s, 1s, 100);
-  EXPECT_EQ(published_after(1s), 100U);
+  EXPECT_EQ(published_after(1s, {{0, 1s, 1s, 100}}), 100U);
   EXPECT_EQ(published_after(60s), 100U);
-  at(0, 0s, 0s, 0);  // although it was opened again
 
-  EXPECT_EQ(published_after(1s), std::nullopt);
+  EXPECT_EQ(published_after(1s, {{0, 0s, 0s, 0}}), std::nullopt) << "although it was opened again";
 }
 
 /// A cgroup on two CPUs, with a group that can lose the PMU.
-class SnapshotOfASharedPmuInACgroupTest : public SnapshotTest {
+class SnapshotOfASharedPmuInACgroupTest : public SnapshotOfASharedPmuTest {
  protected:
   SnapshotOfASharedPmuInACgroupTest() {
-    plan_->cgroup = test::scope_plan({{"g", {"cycles"}}});
-    plan_->cgroup.groups[0].shares_pmu = true;
+    where_ = " /a";
+    std::swap(plan_->cpu, plan_->cgroup);
     make_cgroup("/a");
     set_cpus({{0, 1}, {}, {}});
-    at(0, 1s, 1s, 100);
-    at(1, 1s, 1s, 100);
-  }
-
-  void at(int cpu, std::chrono::seconds enabled, std::chrono::seconds running,
-          std::uint64_t cycles) {
-    kernel_.answer("cpu" + std::to_string(cpu) + " /a cycles",
-                   {Answer::Kind::kCounts, enabled, running, {cycles}, 0});
-  }
-  std::optional<std::uint64_t> published_after(std::chrono::seconds time) {
-    kernel_.pass(time);
-    const Snapshot snapshot = poll();
-    return published(plan_->cgroup.columns[0], snapshot.cgroup, 0);
+    EXPECT_EQ(published_after(1s, {{0, 1s, 1s, 100}, {1, 1s, 1s, 100}}), 200U);
   }
 };
 
 TEST_F(SnapshotOfASharedPmuInACgroupTest, HasNoValueAfterAMinuteWithoutThePmuWhileNothingCounts) {
-  EXPECT_EQ(published_after(1s), 200U);
-  at(1, 62s, 1s, 100);
-  EXPECT_EQ(published_after(61s), std::nullopt);
+  EXPECT_EQ(published_after(61s, {{1, 62s, 1s, 100}}), std::nullopt);
   EXPECT_EQ(published_after(1s), std::nullopt);  // idle for a moment: nobody knows of what
-  at(0, 2s, 2s, 200);
-  at(1, 63s, 1s, 100);
-  EXPECT_EQ(published_after(1s), 6'300U);  // the other CPU counts: what lacks is unmeasured
+  EXPECT_EQ(published_after(1s, {{0, 2s, 2s, 200}, {1, 63s, 1s, 100}}),
+            6'300U);  // the other CPU counts: what lacks is unmeasured
 }
 
 TEST_F(SnapshotOfASharedPmuInACgroupTest, IsKnownAgainWhenItHasNotWantedThePmuForAMinute) {
-  (void)published_after(1s);
-  at(1, 62s, 1s, 100);
-  EXPECT_EQ(published_after(61s), std::nullopt);
+  EXPECT_EQ(published_after(61s, {{1, 62s, 1s, 100}}), std::nullopt);
   EXPECT_EQ(published_after(60s), std::nullopt);
   EXPECT_EQ(published_after(1s), 6'200U);
 }
 
 TEST_F(SnapshotOfASharedPmuInACgroupTest, IsStillAnExactCountWhenIdle) {
-  EXPECT_EQ(published_after(1s), 200U);
   EXPECT_EQ(published_after(600s), 200U);
 }
 
@@ -827,7 +792,7 @@ TEST_F(SnapshotTest, OfAPackageGoesOnWhenAnotherCpuReadsItsPmu) {
   set_cpus(cpus);
 
   const Snapshot moved = poll();
-  kernel_.answer("cpu4 cycles", {Answer::Kind::kCounts, milliseconds{2}, milliseconds{2}, {7}, 0});
+  kernel_.answer("cpu4 cycles", {Answer::Kind::kCounts, 2ms, 2ms, {7}, 0});
   const Snapshot after = poll();
 
   EXPECT_EQ(totals_of(before).front(), 100U);
