@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -82,8 +81,22 @@ class RecordSourceTest : public testing::Test {
     return cgroup;
   }
 
+  void target(const std::string& path, std::uint64_t id) { target(path, make_cgroup(path, id)); }
   void target(const std::string& path, std::shared_ptr<const cgroup::Cgroup> cgroup) {
     cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+  }
+  /// The first poll, with one cgroup.
+  void start() {
+    make_cycle();
+    target("/a", kA);
+    poll();
+  }
+  /// To a copy of the plan with what `change` makes of it.
+  template <typename Change>
+  void change_plan(Change change) {
+    plan_ = std::make_shared<CountingPlan>(*plan_);
+    change(*plan_);
+    (void)cycle_->change(plan_);
   }
 
   PollReport poll() {
@@ -125,10 +138,9 @@ class RecordSourceTest : public testing::Test {
   }
   /// The group that is open does.
   bool notes_moves() {
-    for (const std::size_t event : events().still_open()) {
-      if (events().at(event).attr.type == PERF_TYPE_TRACEPOINT) return true;
-    }
-    return false;
+    return std::ranges::any_of(events().still_open(), [this](std::size_t event) {
+      return events().at(event).attr.type == PERF_TYPE_TRACEPOINT;
+    });
   }
 
   /// The kernel writes a record of every second switch.
@@ -160,20 +172,7 @@ class RecordSourceTest : public testing::Test {
     std::erase_if(leaders, [this](std::size_t event) { return !leads(events().at(event).attr); });
     return leaders;
   }
-  /// The leader that is open.
-  std::size_t leader() {
-    for (const std::size_t event : events().still_open()) {
-      if (leads(events().at(event).attr)) return event;
-    }
-    ADD_FAILURE() << "no group writes records";
-    return 0;
-  }
-  bool records() {
-    for (const std::size_t event : events().still_open()) {
-      if (leads(events().at(event).attr)) return true;
-    }
-    return false;
-  }
+  bool records() { return !leaders().empty(); }
   ScriptedRing& ring() {
     const std::size_t owner = events().still_open().front();
     if (!ring_ || owner != owner_) ring_.emplace(events().at(owner_ = owner));
@@ -208,10 +207,15 @@ class RecordSourceTest : public testing::Test {
   std::uint64_t counts_[2] = {};
 };
 
+class StartedRecordSourceTest : public RecordSourceTest {
+ protected:
+  StartedRecordSourceTest() { start(); }
+};
+
 TEST_F(RecordSourceTest, GivesEachCgroupWhatWasCountedWhileItRan) {
   make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  target("/b", make_cgroup("/b", kB));
+  target("/a", kA);
+  target("/b", kB);
   poll();
 
   turn(kA, 1, 10);
@@ -228,21 +232,18 @@ TEST_F(RecordSourceTest, GivesEachCgroupWhatWasCountedWhileItRan) {
   EXPECT_EQ(times(1).enabled, 1ms);
 }
 
-TEST_F(RecordSourceTest, AnotherPlanKeepsTheRecordsOfGroupsThatItHasToo) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, AnotherPlanKeepsTheRecordsOfGroupsThatItHasToo) {
   turn(kA, 1, 10);
-  const std::size_t leader_before = leader();
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cgroup = test::scope_plan(
-      {{"new", {"major-faults"}}, {"software", {"context-switches", "page-faults"}}});
+  const std::size_t leader_before = leaders().at(0);
 
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) {
+    plan.cgroup = test::scope_plan(
+        {{"new", {"major-faults"}}, {"software", {"context-switches", "page-faults"}}});
+  });
   turn(kA, 1, 7);
   poll();
 
-  EXPECT_EQ(leader(), leader_before);
+  EXPECT_EQ(leaders().at(0), leader_before);
   const auto kept = cycle_->cgroup_groups(0)[1];
   EXPECT_EQ(kept.totals()[0].value, 2U);
   EXPECT_EQ(kept.totals()[1].value, 17U);
@@ -252,14 +253,10 @@ TEST_F(RecordSourceTest, AnotherPlanKeepsTheRecordsOfGroupsThatItHasToo) {
 TEST_F(RecordSourceTest, AGroupThatAnotherPlanDoesNotHaveWritesNoMoreRecords) {
   plan_->cgroup = test::scope_plan(
       {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
   const std::size_t open_before = kernel_.still_open();
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cgroup = test::scope_plan({{"software", {"context-switches", "page-faults"}}});
 
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) { plan.cgroup.groups.pop_back(); });
   poll();
 
   EXPECT_EQ(kernel_.still_open(), open_before - 1);
@@ -270,15 +267,11 @@ TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
   plan_->cgroup = test::scope_plan(
       {{"probe", {"major-faults"}}, {"software", {"context-switches", "page-faults"}}});
   plan_->cgroup.groups[0].events[0].attributes.probe = "/usr/bin/app";
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
   const std::vector<std::size_t> before = leaders();
   ASSERT_THAT(before, SizeIs(2));
 
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  continue_plan(*cycle_->plan(), *plan_);
-  (void)cycle_->change(plan_);
+  change_plan([this](CountingPlan& plan) { continue_plan(*cycle_->plan(), plan); });
   poll();
 
   const std::vector<std::size_t> now = leaders();
@@ -290,10 +283,10 @@ TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
 TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
   make_cycle();
   poll();
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   const std::size_t of_one = poll().now.open_events;
 
-  target("/b", make_cgroup("/b", kB));
+  target("/b", kB);
   const PollReport two = poll();
 
   EXPECT_EQ(two.now.open_events, of_one);
@@ -304,8 +297,8 @@ TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
 
 TEST_F(RecordSourceTest, OnlyCgroupsThatHaveRunSinceThePollBeforeTheLastAreRead) {
   make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  target("/b", make_cgroup("/b", kB));
+  target("/a", kA);
+  target("/b", kB);
   layout_ = 1;
   poll();
   poll();
@@ -323,41 +316,12 @@ TEST_F(RecordSourceTest, OnlyCgroupsThatHaveRunSinceThePollBeforeTheLastAreRead)
   EXPECT_EQ(total(0, 1), 10U);
 }
 
-TEST_F(RecordSourceTest, AnOuterCgroupHasWhatTheInnerOnesDo) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  target("/a/b", make_cgroup("/a/b", kB));
-  poll();
-
-  turn(kB, 0, 5);
-  turn(kA, 0, 2);
-  poll();
-
-  EXPECT_EQ(total(0, 1), 7U);
-  EXPECT_EQ(total(1, 1), 5U);
-}
-
-TEST_F(RecordSourceTest, ACgroupThatHasNotRunIsAnExactZero) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, ACgroupThatHasNotRunIsAnExactZero) {
   poll();
 
   EXPECT_EQ(total(0, 1), 0U);
   EXPECT_EQ(times(0).enabled, 0ms);
   EXPECT_TRUE(cycle_->cgroup_groups(0)[0].totals().measured());
-}
-
-TEST_F(RecordSourceTest, CountsWhatACgroupDidBeforeItWasFound) {
-  make_cycle();
-  poll();
-  turn(kA, 0, 42);
-  poll();
-
-  target("/a", make_cgroup("/a", kA));
-  poll();
-
-  EXPECT_EQ(total(0, 1), 42U);
 }
 
 TEST_F(RecordSourceTest, KeepsABoundedNumberOfNamesBetweenTwoPolls) {
@@ -405,43 +369,6 @@ TEST_F(RecordSourceTest, CountsACgroupThatIsGoneBeforeItsDirectoryIsOpened) {
   EXPECT_THAT(feedback_.unopened, IsEmpty());
 }
 
-TEST_F(RecordSourceTest, AsksForTheNamesOfWhatRan) {
-  make_cycle();
-  poll();
-  EXPECT_FALSE(feedback_.lacks_names);
-
-  turn(kA, 0, 42);
-  const PollReport report = poll();
-
-  EXPECT_TRUE(feedback_.lacks_names);
-  EXPECT_EQ(report.now.unnamed_cgroups, 1U);
-}
-
-TEST_F(RecordSourceTest, WhatIsLostIsUnmeasuredAndCountedForNoCgroup) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
-  turn(kA, 0, 1);
-  while (write(kA)) ++switches_, run(0, 1);
-  poll();
-  const std::uint64_t before = total(0, 1);
-  const GroupTimes then = times(0);
-
-  run(0, 1000);
-  ++switches_;
-  write(kA);  // after the record of what was lost
-  turn(kA, 0, 3);
-  const PollReport report = poll();
-
-  EXPECT_GT(report.switch_records.lost, 0U);
-  EXPECT_EQ(report.switch_records.skipped, 0U);
-  EXPECT_EQ(total(0, 1), before + 3);
-  EXPECT_EQ(times(0).running - then.running, 1ms);
-  EXPECT_GE(times(0).unmeasured - then.unmeasured, 1ms);
-  EXPECT_EQ(times(0).enabled - times(0).unmeasured, times(0).running);
-  EXPECT_EQ(report.now.cpus_by_records, 1U);
-}
-
 /// The tracepoint of moves is known.
 class MovesRecordSourceTest : public RecordSourceTest {
  protected:
@@ -449,9 +376,8 @@ class MovesRecordSourceTest : public RecordSourceTest {
     tracepoint_ = perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = 77};
   }
   void begin() {
-    make_cycle();
-    target("/a", make_cgroup("/a", kA));
-    target("/b", make_cgroup("/b", kB));
+    start();
+    target("/b", kB);
     poll();
   }
 };
@@ -515,7 +441,7 @@ TEST_F(MovesRecordSourceTest, CountsByRecordsWithoutThemIfTheirTracepointIsRefus
       return control.event == moves ? EINVAL : 0;
     };
     make_cycle();
-    target("/a", make_cgroup("/a", kA));
+    target("/a", kA);
 
     EXPECT_THAT(poll().failures, IsEmpty());
 
@@ -545,9 +471,7 @@ TEST_F(MovesRecordSourceTest, TakeOneDescriptorMore) {
 /// The kernel writes the records of a group some 100 ns before or after those of the base.
 TEST_F(RecordSourceTest, AGroupIsExactAgainAfterAnIntervalThatWasDropped) {
   plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
   std::uint64_t core_switches = 0;
   const auto leave_core = [&](nanoseconds offset, std::uint64_t cgroup) {
     const auto time = static_cast<std::uint64_t>((enabled_ + offset).count());
@@ -581,9 +505,7 @@ TEST_F(RecordSourceTest, AGroupIsExactAgainAfterAnIntervalThatWasDropped) {
 /// As that of Linux before 6.2 does, while the kernel takes all groups of a CPU off and on again.
 TEST_F(RecordSourceTest, AGroupWhoseClockStandsStillAtEachSwitchHadThePmuUnlessItIsOffItNow) {
   plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
   nanoseconds off{};
   const std::size_t core = leaders().at(1);
   const auto change = events().change_reading;
@@ -616,41 +538,12 @@ TEST_F(RecordSourceTest, AGroupWhoseClockStandsStillAtEachSwitchHadThePmuUnlessI
   EXPECT_EQ(taken_off.running - on.running, 940us);
 }
 
-TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
-  turn(kA, 0, 5);
-  poll();
-
-  for (int i = 0; i < 20; ++i) {
-    run(0, 1000);
-    switches_ += 2;
-    write(kA);
-  }
-  const PollReport report = poll();
-
-  EXPECT_EQ(report.switch_records.skipped, 20U);
-  EXPECT_THAT(poll().failures, IsEmpty());
-  EXPECT_FALSE(records());
-  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
-  EXPECT_EQ(total(0, 1), 5U);
-  EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U);
-  ASSERT_THAT(report.failures, SizeIs(1));
-  const std::string text = describe(report.failures.begin()->second.first);
-  EXPECT_THAT(text, HasSubstr("wrote no record of 20 of 40 switches between cgroups on CPU 0"));
-  EXPECT_THAT(text, HasSubstr("source: descriptors"));
-  EXPECT_THAT(poll().failures, IsEmpty());
-}
-
 /// A CPU that has given up records, as it does not write all of them.
 class NamesOfRecordSourceTest : public RecordSourceTest {
  protected:
   NamesOfRecordSourceTest() {
     online_ = {kCpu, kOther};
-    make_cycle();
-    target("/a", make_cgroup("/a", kA));
-    poll();
+    start();
     leave_out_records();
     poll();
     poll();
@@ -722,10 +615,7 @@ TEST_F(NamesOfRecordSourceTest, HasNoRingWhileNoOtherCpuThatIsOnlineCountsByReco
   EXPECT_THAT(events().still_open(), IsEmpty());
 }
 
-TEST_F(RecordSourceTest, NamesHaveARingOfTheirOwn) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, NamesHaveARingOfTheirOwn) {
   EXPECT_FALSE(has_names(events().still_open().front())) << "the ring of the records";
 
   report_cgroup(kB, "/b");
@@ -734,10 +624,7 @@ TEST_F(RecordSourceTest, NamesHaveARingOfTheirOwn) {
   EXPECT_THAT(feedback_.named, testing::ElementsAre(cgroup::NamedCgroup{kB, "/b"}));
 }
 
-TEST_F(RecordSourceTest, TotalsContinueWhenTheSourceChanges) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, TotalsContinueWhenTheSourceChanges) {
   turn(kA, 3, 5);
   poll();
   leave_out_records();
@@ -752,30 +639,13 @@ TEST_F(RecordSourceTest, TotalsContinueWhenTheSourceChanges) {
   EXPECT_EQ(total(0, 1), 5U + 100U);
 }
 
-TEST_F(RecordSourceTest, CountsByDescriptorsIfTheKernelRefusesRecords) {
-  events().refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
-    const bool is_leader = attr.sample_period == 1;
-    return is_leader ? EINVAL : 0;
-  };
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-
-  const PollReport report = poll();
-
-  EXPECT_EQ(report.now.cpus_by_descriptors, 1U);
-  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
-  ASSERT_THAT(report.failures, SizeIs(1));
-  EXPECT_THAT(describe(report.failures.begin()->second.first),
-              HasSubstr("cgroups are counted by descriptors there"));
-}
-
 TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinuteWithLessThanHalf) {
   make_cycle(2);
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
   EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U);
 
-  target("/b", make_cgroup("/b", kB));
+  target("/b", kB);
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   EXPECT_TRUE(records());
   EXPECT_EQ(by_records_->among(std::array{kCpu}), 1U);
@@ -792,10 +662,7 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   EXPECT_FALSE(records());
 }
 
-TEST_F(RecordSourceTest, FollowsAChangeOfItsUseWithTotalsThatGoOn) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, FollowsAChangeOfItsUseWithTotalsThatGoOn) {
   turn(kA, 3, 5);
   poll();
 
@@ -819,7 +686,7 @@ TEST_F(RecordSourceTest, TriesAgainAfterAMinuteIfDescriptorsAreShort) {
     return is_short && attr.sample_period == 1 ? EMFILE : 0;
   };
   make_cycle();
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   EXPECT_THAT(poll().failures, SizeIs(1));
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
 
@@ -830,10 +697,7 @@ TEST_F(RecordSourceTest, TriesAgainAfterAMinuteIfDescriptorsAreShort) {
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
 }
 
-TEST_F(RecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
   leave_out_records();
 
   poll();
@@ -845,9 +709,7 @@ TEST_F(RecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
 
 TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   plan_->cpu = plan_->cgroup;
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
 
   turn(kA, 0, 30);
   turn(kIdle, 0, 4);
@@ -866,7 +728,7 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfThatOfScopeCgroupHasAClock
   make_cycle();
   poll();
   EXPECT_EQ(kernel_.still_open(), 3U) << "all events, before there is a cgroup";
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   poll();
 
   turn(kA, 30, 300);
@@ -878,16 +740,11 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfThatOfScopeCgroupHasAClock
   EXPECT_EQ(kernel_.still_open(), 3U);
 }
 
-TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+TEST_F(StartedRecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
   turn(kA, 3, 30);
   poll();
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cpu = plan_->cgroup;
 
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) { plan.cpu = plan.cgroup; });
   poll();
   const auto added = [this] { return cycle_->cpu_groups()[0].totals(); };
   EXPECT_EQ(added()[1].value, 0U);
@@ -902,20 +759,17 @@ TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
 }
 
 /// Its first reading is of the beginning of the poll, however long it takes to open the others.
-TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsDoesNotStandStill) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cpu = plan_->cgroup;
-  plan_->cgroup = test::scope_plan(
-      {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
+TEST_F(StartedRecordSourceTest, AGroupOfScopeCpuThatAReloadAddsDoesNotStandStill) {
   events().refuse_open = [this](perf::EventAttr&, const perf::EventTarget&) {
     kernel_.pass(100ms);
     return 0;
   };
 
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) {
+    plan.cpu = plan.cgroup;
+    plan.cgroup = test::scope_plan(
+        {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
+  });
 
   EXPECT_THAT(poll().failures, IsEmpty());
 }
@@ -926,9 +780,7 @@ class PausedRecordSourceTest : public RecordSourceTest {
   PausedRecordSourceTest() {
     plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
     plan_->cgroup.groups[1].shares_pmu = true;
-    make_cycle();
-    target("/a", make_cgroup("/a", kA));
-    poll();
+    start();
   }
   void set_paused(bool paused) {
     cycle_->set_paused(paused);
@@ -941,7 +793,7 @@ TEST_F(PausedRecordSourceTest, StopsItsGroupAndStartsItAgain) {
   EXPECT_TRUE(counts_core());
   set_paused(true);
   EXPECT_FALSE(counts_core());
-  EXPECT_FALSE(events().at(leader()).is_stopped) << "the base";
+  EXPECT_FALSE(events().at(leaders().at(0)).is_stopped) << "the base";
   set_paused(false);
   EXPECT_TRUE(counts_core());
 }
@@ -949,7 +801,7 @@ TEST_F(PausedRecordSourceTest, StopsItsGroupAndStartsItAgain) {
 /// The group writes no record, and its time stands still.
 TEST_F(PausedRecordSourceTest, ACgroupThatIsOpenedInThePauseHasNoTimeRunning) {
   set_paused(true);
-  target("/b", make_cgroup("/b", kB));
+  target("/b", kB);
   poll();
 
   turn(kB, 0, 5);
@@ -967,7 +819,7 @@ TEST_F(PausedRecordSourceTest, CountsAgainIfAllCgroupsEndInThePause) {
   poll();
   set_paused(false);
 
-  target("/b", make_cgroup("/b", kB));
+  target("/b", kB);
   poll();
 
   EXPECT_TRUE(counts_core());
@@ -975,25 +827,23 @@ TEST_F(PausedRecordSourceTest, CountsAgainIfAllCgroupsEndInThePause) {
 
 TEST_F(PausedRecordSourceTest, CountsAgainIfAReloadReplacesTheGroupInThePause) {
   set_paused(true);
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cgroup.groups[1].aggregation = Aggregation::kPackage;
-  continue_plan(*cycle_->plan(), *plan_);
 
-  (void)cycle_->change(plan_);
+  change_plan([this](CountingPlan& plan) {
+    plan.cgroup.groups[1].aggregation = Aggregation::kPackage;
+    continue_plan(*cycle_->plan(), plan);
+  });
   set_paused(false);
 
   EXPECT_TRUE(counts_core());
 }
 
 TEST_F(PausedRecordSourceTest, StopsTheGroupOfScopeCpuThatAReloadHasTakenOutOfScopeCgroup) {
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cpu = test::scope_plan({{"core", {"cycles"}}});
-  plan_->cpu.groups[0].shares_pmu = true;
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) {
+    plan.cpu = test::scope_plan({{"core", {"cycles"}}});
+    plan.cpu.groups[0].shares_pmu = true;
+  });
   poll();
-  plan_ = std::make_shared<CountingPlan>(*plan_);
-  plan_->cgroup.groups.pop_back();
-  (void)cycle_->change(plan_);
+  change_plan([](CountingPlan& plan) { plan.cgroup.groups.pop_back(); });
 
   set_paused(true);
   EXPECT_FALSE(counts_core());
@@ -1019,16 +869,14 @@ TEST_F(RecordSourceTest, AnOptionalEventThatWasRefusedStaysSoWhileReloadsMoveIts
         attr.type == PERF_TYPE_HARDWARE && attr.config == PERF_COUNT_HW_INSTRUCTIONS;
     return is_refused ? EOPNOTSUPP : 0;
   };
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
   ASSERT_THAT(leaders(), SizeIs(2));
 
   (void)cycle_->change(in_cpus_only);
   poll();
   (void)cycle_->change(in_both());
   poll();
-  target("/b", make_cgroup("/b", kB));
+  target("/b", kB);
   const PollReport report = poll();
 
   EXPECT_THAT(leaders(), SizeIs(2));
@@ -1037,7 +885,7 @@ TEST_F(RecordSourceTest, AnOptionalEventThatWasRefusedStaysSoWhileReloadsMoveIts
 
 TEST_F(RecordSourceTest, ACpuThatIsOfflineCountsCgroupsInNeitherWay) {
   make_cycle();
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   auto set = std::make_shared<TargetSet>();
   set->cpus = std::make_shared<const MachineCpus>(MachineCpus{{}, {}, {}});
@@ -1064,8 +912,8 @@ TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
   plan_->cgroup.groups[1].shares_pmu = true;
   make_cycle();
   poll();
-  const std::size_t base = leader();
-  target("/a", make_cgroup("/a", kA));
+  const std::size_t base = leaders().at(0);
+  target("/a", kA);
   poll();
   const auto usual = events().change_reading;
   events().change_reading = [&](std::size_t event, Words& words) {
@@ -1131,9 +979,7 @@ class TurnsRecordSourceTest : public RecordSourceTest {
       std::fill(words.begin() + 3, words.end(), 0);
       return 0;
     };
-    make_cycle();
-    target("/a", make_cgroup("/a", kA));
-    poll();
+    start();
     poll();
   }
   bool counts(std::size_t group) { return !events().at(leaders().at(group)).is_stopped; }
@@ -1273,9 +1119,7 @@ TEST_F(RecordSourceTest, AFailedReadingOfACpuIsReported) {
 
 TEST_F(RecordSourceTest, APinnedGroupIsCountedByDescriptors) {
   plan_->cgroup.groups[0].mode.pinned = true;
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
+  start();
 
   EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
 }
@@ -1285,7 +1129,7 @@ TEST_F(RecordSourceTest, AGroupThatNeedsItsOwnLeaderIsCountedByDescriptorsAndOth
   plan_->cgroup.groups.push_back(test::scope_plan({{"topdown", {"r400", "r8000"}}}).groups[0]);
   plan_->cgroup.groups[1].needs_its_leader = true;
   make_cycle();
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
 
   const PollReport report = poll();
 
@@ -1299,7 +1143,7 @@ TEST_F(RecordSourceTest, AGroupThatNeedsItsOwnLeaderIsCountedByDescriptorsAndOth
 TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
   make_cycle();
   EXPECT_EQ(cycle_->descriptor(), -1);
-  target("/a", make_cgroup("/a", kA));
+  target("/a", kA);
   poll();
 
   EXPECT_EQ(events().number_of(cycle_->descriptor()), events().still_open().front());
@@ -1315,9 +1159,7 @@ class RecordCheckTest : public RecordSourceTest {
  protected:
   RecordCheckTest() {
     is_checked_ = true;
-    make_cycle();
-    target("/a", make_cgroup("/a", kA));
-    poll();
+    start();
     descriptors_count(0ms, 0, 0);
     kernel_.pass(RecordCheck::kMinAge);
     turn(kA, 1, 10);
@@ -1501,11 +1343,7 @@ TEST_F(RecordCheckTest, TakesTurnsWithPollsThatCountByRecordsAlone) {
   EXPECT_LT(checked, 200U / RecordCheck::kShareUntilConclusive + 2);
 }
 
-TEST_F(RecordSourceTest, ClosesAllWhenItEnds) {
-  make_cycle();
-  target("/a", make_cgroup("/a", kA));
-  poll();
-
+TEST_F(StartedRecordSourceTest, ClosesAllWhenItEnds) {
   cycle_.reset();
 
   EXPECT_EQ(kernel_.still_open(), 0U);
