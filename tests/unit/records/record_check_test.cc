@@ -1,6 +1,5 @@
 #include "records/record_check.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>

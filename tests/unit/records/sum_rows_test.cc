@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace pex::collect {
@@ -76,18 +75,6 @@ TEST(SumRowsTest, IgnoresCountsOfAnotherNumberAndOfUnknownGroups) {
 
   EXPECT_EQ(sums.running(0, 0), 0U);
   EXPECT_THAT(sums.counts(0, 0), ElementsAre(0));
-}
-
-TEST(SumRowsTest, StandsStillAtItsMaximum) {
-  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
-  SumRows sums;
-  sums.add_group(0, 1);
-  sums.clear(0);
-
-  sums.add_counts(0, 0, 1, Counts{kEnd - 1});
-  sums.add_counts(0, 0, 1, Counts{5});
-
-  EXPECT_THAT(sums.counts(0, 0), ElementsAre(kEnd));
 }
 
 }  // namespace

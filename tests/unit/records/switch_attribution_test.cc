@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -100,13 +99,18 @@ class SwitchAttributionTest : public testing::Test, protected AttributedCpu {
     ++base_.switches;
     attribution.record(kBase, base_.values(cgroup));
   }
-  /// The same, and no record of it is found.
+  void leave_other(std::uint64_t cgroup) {
+    ++other_.switches;
+    attribution.record(kOther, other_.values(cgroup));
+  }
+  /// The same as run(), and no record of it is found.
   void run_without_record(nanoseconds time, std::uint64_t count) {
     base_.pass(time, count);
     ++base_.switches;
   }
 
   GroupTotalsOfKernel base_;
+  GroupTotalsOfKernel other_;
 };
 
 // --- whole intervals ----------------------------------------------------------------------------
@@ -125,11 +129,9 @@ TEST_F(SwitchAttributionTest, TheDifferenceBetweenTwoRecordsIsWhatTheCgroupDidTh
 }
 
 TEST_F(SwitchAttributionTest, TheTimeEnabledOfAllGroupsIsThatOfTheBase) {
-  GroupTotalsOfKernel other;
   run(1, 10ms, 0);
-  other.pass(10ms - 100ns, 7);
-  ++other.switches;
-  attribution.record(kOther, other.values(1));
+  other_.pass(10ms - 100ns, 7);
+  leave_other(1);
 
   EXPECT_EQ(read(1, kOther).enabled, 10ms);
   EXPECT_EQ(read(1, kOther).running, 10ms - 100ns);
@@ -150,12 +152,10 @@ TEST_F(SwitchAttributionTest, AShortTimeOffThePmuIsThatOfTheSwitch) {
 }
 
 TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDecides) {
-  GroupTotalsOfKernel other;
   run(1, 1ms, 10);
-  other.pass(1ms, 10);
-  other.enabled += SwitchAttribution::kMaxOffPmu + 1us;
-  ++other.switches;
-  attribution.record(kOther, other.values(1));
+  other_.pass(1ms, 10);
+  other_.enabled += SwitchAttribution::kMaxOffPmu + 1us;
+  leave_other(1);
 
   EXPECT_EQ(enabled(1), 1ms);
   EXPECT_EQ(count(1), 10U);
@@ -171,78 +171,69 @@ TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDec
 /// In the same order as the kernel has the groups, which changes when it starts one again.
 class IntervalOffThePmuTest : public SwitchAttributionTest {
  protected:
+  /// Whether the base was first before the interval, and is at its end.
+  static constexpr std::pair<bool, bool> kOrders[] = {
+      {true, true}, {false, true}, {true, false}, {false, false}};
+
   void pass(nanoseconds time, bool is_on_pmu = true) {
     base_.pass(time, 1);
     other_.pass(time, 1, is_on_pmu);
   }
+  void run_both(std::uint64_t cgroup, bool is_base_first) {
+    pass(1ms);
+    leave_both(cgroup, is_base_first);
+  }
   void leave_both(std::uint64_t cgroup, bool is_base_first) {
-    if (is_base_first) leave_base(cgroup);
+    if (is_base_first) leave(cgroup);
     leave_other(cgroup);
-    if (!is_base_first) leave_base(cgroup);
+    if (!is_base_first) leave(cgroup);
   }
-  void leave_base(std::uint64_t cgroup) { leave(cgroup); }
-  void leave_other(std::uint64_t cgroup) {
-    ++other_.switches;
-    attribution.record(kOther, other_.values(cgroup));
-  }
-
-  GroupTotalsOfKernel other_;
 };
 
 TEST_F(IntervalOffThePmuTest, IsWholeHoweverLongItIsIfTheBaseHadNoOtherSwitch) {
-  for (const bool is_base_first : {true, false}) {
-    for (const bool was_base_first : {true, false}) {
-      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
-      const test::SlotSums::Sum before = read(2, kOther);
-      pass(1ms);
-      leave_both(1, was_base_first);
-      pass(100ms);
-      pass(300ms, false);
-      pass(50ms);
-      leave_both(2, is_base_first);
-      pass(1ms);
-      leave_both(3, is_base_first);
-      const test::SlotSums::Sum after = read(2, kOther);
-      EXPECT_EQ(after.counts[0] - before.counts[0], 2U);
-      EXPECT_EQ(after.running - before.running, 150ms);
-      EXPECT_EQ(after.enabled - before.enabled, 450ms);
-    }
+  for (const auto& [was_base_first, is_base_first] : kOrders) {
+    SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+    const test::SlotSums::Sum before = read(2, kOther);
+    run_both(1, was_base_first);
+    pass(100ms);
+    pass(300ms, false);
+    pass(50ms);
+    leave_both(2, is_base_first);
+    run_both(3, is_base_first);
+    const test::SlotSums::Sum after = read(2, kOther);
+    EXPECT_EQ(after.counts[0] - before.counts[0], 2U);
+    EXPECT_EQ(after.running - before.running, 150ms);
+    EXPECT_EQ(after.enabled - before.enabled, 450ms);
   }
   EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseHadASwitchMeanwhile) {
-  for (const bool is_base_first : {true, false}) {
-    for (const bool was_base_first : {true, false}) {
-      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
-      pass(1ms);
-      leave_both(3, was_base_first);
-      const std::uint64_t before = attribution.statistics().dropped;
-      pass(200ms);
-      pass(2ms, false);
-      leave_base(1);
-      pass(2ms, false);
-      pass(2ms);
-      leave_both(2, is_base_first);
-      pass(1ms);
-      leave_both(4, is_base_first);
-      EXPECT_EQ(count(2, kOther), 0U);
-      EXPECT_EQ(attribution.statistics().dropped - before, 1U);
-      EXPECT_EQ(attribution.statistics().skipped, 0U);
-    }
+  for (const auto& [was_base_first, is_base_first] : kOrders) {
+    SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+    run_both(3, was_base_first);
+    const std::uint64_t before = attribution.statistics().dropped;
+    pass(200ms);
+    pass(2ms, false);
+    leave(1);
+    pass(2ms, false);
+    pass(2ms);
+    leave_both(2, is_base_first);
+    run_both(4, is_base_first);
+    EXPECT_EQ(count(2, kOther), 0U);
+    EXPECT_EQ(attribution.statistics().dropped - before, 1U);
+    EXPECT_EQ(attribution.statistics().skipped, 0U);
   }
 }
 
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseLeftOutARecordOfASwitch) {
-  pass(1ms);
-  leave_both(1, false);
+  run_both(1, false);
   pass(100ms);
   pass(2ms, false);
   ++base_.switches;  // to 2, without a record
   pass(2ms);
   leave_both(3, true);
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
 
   EXPECT_EQ(count(3, kOther), 0U);
   EXPECT_EQ(count(1, kOther), 2U);
@@ -250,8 +241,7 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseLeftOutARecordOfASwitch) {
 }
 
 TEST_F(IntervalOffThePmuTest, IsDecidedByAReadingOfTheBaseThatShowsNoFurtherSwitch) {
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
   pass(400ms);
   pass(300ms, false);
   leave_both(2, true);
@@ -269,8 +259,7 @@ TEST_F(IntervalOffThePmuTest, IsDecidedByAReadingOfTheBaseThatShowsNoFurtherSwit
 }
 
 TEST_F(IntervalOffThePmuTest, IsNotDecidedByAReadingOfTheBaseThatShowsOne) {
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
   pass(400ms);
   pass(300ms, false);
   leave_both(2, true);
@@ -282,12 +271,11 @@ TEST_F(IntervalOffThePmuTest, IsNotDecidedByAReadingOfTheBaseThatShowsOne) {
 }
 
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheSameCgroupLeftTwice) {
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
   pass(100ms);
   pass(2ms, false);
   leave_both(2, true);
-  leave_base(2);
+  leave(2);
 
   EXPECT_EQ(count(2, kOther), 0U) << "as after context switches within a cgroup";
 }
@@ -295,15 +283,14 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheSameCgroupLeftTwice) {
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
   pass(200ms);
   pass(1ms, false);
-  leave_base(1);
+  leave(1);
   pass(1ms, false);
-  leave_base(2);
+  leave(2);
   pass(2ms, false);
   pass(2ms);
-  leave_base(3);
+  leave(3);
   leave_other(3);
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
 
   EXPECT_EQ(count(3, kOther), 0U);
   EXPECT_EQ(attribution.statistics().dropped, 1U);
@@ -312,17 +299,17 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
 TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwhile) {
   pass(1ms);
   leave_other(3);
-  leave_base(3);
+  leave(3);
   pass(200ms);
   pass(2ms, false);
-  leave_base(1);
+  leave(1);
   pass(1ms, false);
   attribution.reading(kOther, other_.values(kWorker));
 
   EXPECT_EQ(count(kWorker, kOther), 0U);
 
   pass(100ms);
-  leave_base(kWorker);
+  leave(kWorker);
   leave_other(kWorker);
   pass(100ms);
   pass(1ms, false);
@@ -334,8 +321,7 @@ TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwh
 class StoppedGroupTest : public IntervalOffThePmuTest {
  protected:
   StoppedGroupTest() {
-    pass(1ms);
-    leave_both(1, true);
+    run_both(1, true);
     pass(1ms);
     attribution.reading(kBase, base_.values(kWorker));
     attribution.reading(kOther, other_.values(kWorker));
@@ -349,9 +335,9 @@ class StoppedGroupTest : public IntervalOffThePmuTest {
 
 TEST_F(StoppedGroupTest, LosesNothingAndCountsNothingMeanwhile) {
   pass_without_it(1ms);
-  leave_base(kWorker);
+  leave(kWorker);
   pass_without_it(5ms);
-  leave_base(2);
+  leave(2);
   pass_without_it(1ms);
   resume();
   pass(2ms);
@@ -372,32 +358,29 @@ TEST_F(StoppedGroupTest, LosesNothingAndCountsNothingMeanwhile) {
 }
 
 TEST_F(StoppedGroupTest, ThatIsKeptOffThePmuAtTheStartCountsForTheOneThatStartedIt) {
-  leave_base(kWorker);
+  leave(kWorker);
   pass_without_it(5ms);
-  leave_base(2);
+  leave(2);
   resume();
   pass(1ms, false);
   pass(2ms);
   leave_both(kWorker, true);
-  pass(1ms);
-  leave_both(3, true);
+  run_both(3, true);
 
   EXPECT_EQ(count(kWorker, kOther), 2U);
   EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
 TEST_F(StoppedGroupTest, ThatWasKeptOffThePmuUntilASwitchOfTheBaseCountsForNobody) {
-  leave_base(kWorker);
+  leave(kWorker);
   pass_without_it(5ms);
-  leave_base(2);
+  leave(2);
   resume();
   pass(1ms, false);
-  leave_base(kWorker);
+  leave(kWorker);
   pass(1ms, false);
-  pass(1ms);
-  leave_both(3, true);
-  pass(1ms);
-  leave_both(1, true);
+  run_both(3, true);
+  run_both(1, true);
 
   EXPECT_EQ(count(3, kOther), 0U);
   EXPECT_EQ(count(1, kOther), 2U);
@@ -479,17 +462,14 @@ TEST_F(SwitchAttributionTest, WhatWasCountedSinceTheLastRecordIsLostWhenTheRecor
 }
 
 TEST_F(SwitchAttributionTest, ALossConcernsTheCurrentIntervalOfEachGroup) {
-  GroupTotalsOfKernel other;
   run(1, 1ms, 1);
   attribution.loss(1);
-  other.pass(1ms, 10);
-  ++other.switches;
-  attribution.record(kOther, other.values(1));
+  other_.pass(1ms, 10);
+  leave_other(1);
   run(2, 1ms, 1);
   run(2, 1ms, 1);
-  other.pass(1ms, 10);
-  ++other.switches;
-  attribution.record(kOther, other.values(2));
+  other_.pass(1ms, 10);
+  leave_other(2);
 
   EXPECT_EQ(count(1, kOther), 0U);
   EXPECT_EQ(count(2, kOther), 10U);
@@ -595,13 +575,11 @@ TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
 }
 
 TEST_F(SwitchAttributionTest, AReadingOfAGroupThatWasOffThePmuEndsAnIntervalThatCountsForNobody) {
-  GroupTotalsOfKernel other;
-  other.pass(1ms, 5);
-  other.pass(1ms, 0, false);  // meanwhile its leader may have missed switches
-  attribution.reading(kOther, other.values(kWorker));
-  other.pass(1ms, 7);
-  ++other.switches;
-  attribution.record(kOther, other.values(kWorker));
+  other_.pass(1ms, 5);
+  other_.pass(1ms, 0, false);  // meanwhile its leader may have missed switches
+  attribution.reading(kOther, other_.values(kWorker));
+  other_.pass(1ms, 7);
+  leave_other(kWorker);
 
   EXPECT_EQ(count(kWorker, kOther), 7U);
 }
@@ -704,14 +682,11 @@ TEST_F(MovedTaskTest, TheIntervalOfAnotherGroupIsNotWhole) {
     SCOPED_TRACE(is_base_first);
     const std::uint64_t dropped = attribution.imperfect(kOther);
     const std::uint64_t before = count(3, kOther);
-    pass(1ms);
-    leave_both(1, is_base_first);
+    run_both(1, is_base_first);
     pass(1ms);
     move_to(2);
-    pass(1ms);
-    leave_both(2, is_base_first);
-    pass(1ms);
-    leave_both(3, is_base_first);
+    run_both(2, is_base_first);
+    run_both(3, is_base_first);
 
     EXPECT_EQ(count(2, kOther), 0U);
     EXPECT_EQ(count(3, kOther), before + 1);
@@ -721,24 +696,20 @@ TEST_F(MovedTaskTest, TheIntervalOfAnotherGroupIsNotWhole) {
 }
 
 TEST_F(MovedTaskTest, TheIntervalOfAGroupThatIsOffThePmuMeanwhileIsNotWhole) {
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
   pass(1ms);
   pass(2ms, false);
   move_to(2);
   pass(2ms, false);
-  pass(1ms);
-  leave_both(2, true);
-  pass(1ms);
-  leave_both(3, true);
+  run_both(2, true);
+  run_both(3, true);
 
   EXPECT_EQ(count(2, kOther), 0U);
   EXPECT_EQ(count(3, kOther), 1U);
 }
 
 TEST_F(MovedTaskTest, AnIntervalOffThePmuThatEndedBeforeTheMoveIsDecidedByIt) {
-  pass(1ms);
-  leave_both(1, true);
+  run_both(1, true);
   pass(1ms);
   pass(2ms, false);
   leave_both(2, true);
@@ -755,18 +726,14 @@ TEST_F(MovedTaskTest, IntervalsOffThePmuAreCountedAgainWhenTheSameCgroupLeavesTw
   for (const bool is_base_first : {true, false}) {
     SCOPED_TRACE(is_base_first);
     const std::uint64_t before = count(2, kOther);
-    pass(1ms);
-    leave_both(1, is_base_first);
+    run_both(1, is_base_first);
     pass(1ms);
     move_to(1);
-    pass(1ms);
-    leave_both(1, is_base_first);
+    run_both(1, is_base_first);
     pass(1ms);
     pass(2ms, false);
-    pass(1ms);
-    leave_both(2, is_base_first);
-    pass(1ms);
-    leave_both(3, is_base_first);
+    run_both(2, is_base_first);
+    run_both(3, is_base_first);
 
     EXPECT_EQ(count(2, kOther), before + 2);
   }

@@ -34,27 +34,6 @@ class NumberedTree : public TargetTree {
   std::set<Target> open_;
 };
 
-TEST(TargetTreeTest, TheNearestTargetIsTheDeepestOneAtOrAboveAPath) {
-  NumberedTree tree;
-  const Target a = tree.open("/a");
-  const Target deep = tree.open("/a/b/c");
-
-  EXPECT_EQ(tree.nearest("/a").target, a);
-  EXPECT_EQ(tree.nearest("/a/b").target, a);
-  EXPECT_EQ(tree.nearest("/a/b/c").target, deep);
-  EXPECT_EQ(tree.nearest("/a/b/c/d").target, deep);
-  EXPECT_EQ(tree.above(deep), a);
-  EXPECT_EQ(tree.above(a), TargetTree::kNone);
-}
-
-TEST(TargetTreeTest, APathThatOnlyBeginsAlikeIsNotBelow) {
-  NumberedTree tree;
-  (void)tree.open("/a");
-
-  EXPECT_EQ(tree.nearest("/ab").target, TargetTree::kNone);
-  EXPECT_EQ(tree.nearest("/").target, TargetTree::kNone);
-}
-
 TEST(TargetTreeTest, EverythingIsBelowTheRoot) {
   NumberedTree tree;
   const Target a = tree.open("/a");
@@ -96,22 +75,6 @@ TEST(TargetTreeTest, AnAnswerIsOutdatedOnceItsTargetIsClosed) {
   EXPECT_FALSE(tree.is_outdated(of_a));
   EXPECT_TRUE(tree.is_outdated(of_b));
   EXPECT_EQ(tree.nearest("/a/b/c").target, a);
-}
-
-TEST(TargetTreeTest, OfTargetsAtOnePathTheLastOneIsTheNearestAndTheOthersAreAboveIt) {
-  NumberedTree tree;
-  const Target root = tree.open("/");
-  const Target first = tree.open("/a");
-  const Target second = tree.open("/a");
-  const Target third = tree.open("/a");
-
-  EXPECT_EQ(tree.nearest("/a").target, third);
-  EXPECT_EQ(tree.above(third), second);
-  tree.close(second);
-  EXPECT_EQ(tree.above(third), first);
-  tree.close(third);
-  EXPECT_EQ(tree.nearest("/a").target, first);
-  EXPECT_EQ(tree.above(first), root);
 }
 
 TEST(TargetTreeTest, ThePathOfAClosedTargetIsNotReadAgain) {
