@@ -135,6 +135,14 @@ class CollectorTest : public testing::Test {
     return promise->get_future();
   }
 
+  /// Until kernel_.hold(false).
+  std::future<Published> held_poll() {
+    kernel_.hold(true);
+    std::future<Published> running = poll();
+    kernel_.wait_for_reads(2);
+    return running;
+  }
+
   std::future<void> reconcile() {
     auto promise = std::make_shared<std::promise<void>>();
     EXPECT_TRUE(collector_->reconcile([promise] { promise->set_value(); }));
@@ -168,9 +176,7 @@ TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
 
 TEST_F(CollectorTest, WhileAPollIsRunningAnotherOneAndAReconciliationAreRefused) {
   start();
-  kernel_.hold(true);
-  std::future<Published> running = poll();
-  kernel_.wait_for_reads(2);
+  std::future<Published> running = held_poll();
 
   EXPECT_FALSE(collector_->poll([](auto, auto) { FAIL() << "must not be called"; }));
   EXPECT_FALSE(collector_->reconcile([] { FAIL() << "must not be called"; }));
@@ -284,9 +290,7 @@ TEST_F(CollectorTest, AReconciliationThatFindsNothingNewIsAStepAsWell) {
 
 TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
   start();
-  kernel_.hold(true);
-  std::future<Published> running = poll();
-  kernel_.wait_for_reads(2);
+  std::future<Published> running = held_poll();
   std::thread end{[this] { collector_.reset(); }};
 
   kernel_.hold(false);

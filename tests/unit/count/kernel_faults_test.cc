@@ -2,7 +2,6 @@
 // is short of something, or while a sysctl or a security module (LSM) takes a right away and gives
 // it back.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -19,11 +18,11 @@
 
 #include "count/descriptor_source.h"
 #include "count/poll_cycle.h"
+#include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect::kernel_faults {
 namespace {
@@ -108,11 +107,7 @@ class FailingCpu {
   }
 
   void add_target(const std::string& path) {
-    tree_.write(path.substr(1) + "/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = path;
-    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
-    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+    cgroups_.push_back({cgroups_.size() + 1, path, test::make_cgroup(tree_, path)});
   }
 
   /// So much was counted by each event, in one second.
@@ -128,11 +123,7 @@ class FailingCpu {
   }
 
   PollReport poll() {
-    auto set = std::make_shared<TargetSet>();
-    set->cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
-    set->present = cgroups_.size();
-    set->cgroups = cgroups_;
-    PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
+    PollCycle::Outcome outcome = cycle_->run(test::targets_of(cgroups_), EventModels{*plan_});
     note_falls();
     for (const auto& [cause, failure] : outcome.report.failures) {
       failures.push_back(describe(failure.first));

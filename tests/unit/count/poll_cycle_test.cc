@@ -1,6 +1,5 @@
 #include "count/poll_cycle.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,10 +13,10 @@
 #include <vector>
 
 #include "count/descriptor_source.h"
+#include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect {
 namespace {
@@ -45,20 +44,12 @@ class PollCycleTest : public testing::Test {
   }
 
   std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path) {
-    tree_.write(path.substr(1) + "/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = path;
-    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
-    return cgroup;
+    return test::make_cgroup(tree_, path);
   }
 
   static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
                                                   MachineCpus cpus = {{0}, {}, {}}) {
-    auto set = std::make_shared<TargetSet>();
-    set->cpus = std::make_shared<const MachineCpus>(std::move(cpus));
-    set->present = cgroups.size();
-    set->cgroups = std::move(cgroups);
-    return set;
+    return test::targets_of(std::move(cgroups), std::move(cpus));
   }
 
   test::CountedCycle& cycle() {
@@ -66,6 +57,9 @@ class PollCycleTest : public testing::Test {
     return *cycle_;
   }
   PollReport run(const std::shared_ptr<const TargetSet>& targets) { return run(cycle(), targets); }
+  PollCycle::Outcome reconcile(const std::shared_ptr<const TargetSet>& targets) {
+    return cycle().reconcile(targets, EventModels{*plan_});
+  }
   /// With this answer of a group.
   PollReport run_after(const std::string& group, const Answer& answer,
                        const std::shared_ptr<const TargetSet>& now = targets({})) {
@@ -112,13 +106,12 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
 }
 
 TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
-  const EventModels models{*plan_};
-  const PollReport opened = cycle().reconcile(targets({{1, "/a", a_}}), models).report;
+  const PollReport opened = reconcile(targets({{1, "/a", a_}})).report;
   kernel_.answer("cpu0 cycles", counts(10ms, {100, 200}));
   kernel_.answer("cpu0 /a context-switches", counts(1ms, {5}));
   tree_.remove("a");
 
-  const auto [closed, feedback] = cycle().reconcile(targets({{1, "/a", nullptr}}), models);
+  const auto [closed, feedback] = reconcile(targets({{1, "/a", nullptr}}));
 
   EXPECT_EQ(opened.groups_opened, 2U);
   EXPECT_EQ(opened.groups_read, 0U);
@@ -130,9 +123,8 @@ TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
 }
 
 TEST_F(PollCycleTest, ACgroupThatEndsBeforeItsFirstPollWasWantedInNone) {
-  const EventModels models{*plan_};
-  (void)cycle().reconcile(targets({{1, "/a", make_cgroup("/a")}}), models);
-  (void)cycle().reconcile(targets({{1, "/a", nullptr}}), models);
+  (void)reconcile(targets({{1, "/a", make_cgroup("/a")}}));
+  (void)reconcile(targets({{1, "/a", nullptr}}));
 
   (void)run(targets({{1, "/a", nullptr}}));
 
@@ -268,29 +260,19 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOftenHoweverManyChecksThereAre) {
   kernel_.refuse("cpu0 instructions", EMFILE);
   const auto nothing_new = targets({});
-  const EventModels models{*plan_};
 
   std::vector<int> polls_with_a_try;
   std::size_t tries_between_polls = 0;
   for (int poll = 1; poll <= 20; ++poll) {
-    if (!cycle().run(nothing_new, models).report.refusals.empty()) polls_with_a_try.push_back(poll);
+    if (!run(nothing_new).refusals.empty()) polls_with_a_try.push_back(poll);
     for (int look = 0; look < 20; ++look) {
-      tries_between_polls += cycle().reconcile(nothing_new, models).report.refusals.size();
+      tries_between_polls += reconcile(nothing_new).report.refusals.size();
     }
   }
 
   EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
   EXPECT_EQ(tries_between_polls, 0U);
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
-}
-
-TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
-  kernel_.refuse("instructions", EMFILE);
-
-  const PollReport report = run(targets({}));
-
-  ASSERT_EQ(report.refusals.size(), 1U);
-  EXPECT_EQ(report.refusals.begin()->first, (PollReport::Cause{"instructions", EMFILE}));
 }
 
 TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
@@ -346,14 +328,13 @@ TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence)
 }
 
 TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
-  const EventModels models{*plan_};
   (void)run(targets({}));
   kernel_.answer("cpu0 dummy", counts(1ms, {}));
-  (void)cycle().reconcile(targets({}), models);
+  (void)reconcile(targets({}));
   int looks = 0;
   for (; !cycle().cpu_was_offline() && looks < 10; ++looks) {
     kernel_.pass(5ms);
-    (void)cycle().reconcile(targets({}), models);
+    (void)reconcile(targets({}));
   }
 
   EXPECT_EQ(looks, 5);
@@ -458,6 +439,7 @@ TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
 
   const PollReport report = run(targets({{1, "/a", a_}, {2, "/b", b}}));
 
+  EXPECT_EQ(report.refusals.at({"context-switches", EMFILE}), 2U);
   ASSERT_EQ(report.failures.size(), 1U);
   const auto& [cause, failure] = *report.failures.begin();
   EXPECT_EQ(cause, (PollReport::Cause{"context-switches", EMFILE}));
@@ -502,6 +484,12 @@ class PollCycleWithWitnessesTest : public PollCycleTest {
     kernel_.answer("cpu0 cpu-clock",
                    counts(now, {kSecond * static_cast<std::uint64_t>(second), all}));
     kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
+  }
+
+  /// The clock of the CPU is at `now`, and the pinned group answers.
+  PollReport poll_pinned(milliseconds now, const Answer& answer) {
+    kernel_.answer("cpu0 cpu-clock", counts(now, {}));
+    return run_after("cpu0 cycles", answer);
   }
 
   test::CountedTotals totals(std::size_t group) { return cycle().cpu_groups()[group].totals(); }
@@ -574,21 +562,16 @@ TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOthe
 }
 
 TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
-  const auto pinned_at = [&](int second, const Answer& answer) {
-    const milliseconds now{1000 * second};
-    kernel_.answer("cpu0 cpu-clock", counts(now, {}));
-    kernel_.answer("cpu0 cycles", answer);
-    return run(targets({}));
-  };
-  (void)pinned_at(1, counts(1000ms, {700}));
+  (void)poll_pinned(1s, counts(1000ms, {700}));
 
-  const PollReport report = pinned_at(2, kOffPmu);  // for how much of this second is not known yet
-  (void)pinned_at(4, kOffPmu);
+  const PollReport report =
+      poll_pinned(2s, kOffPmu);  // for how much of this second is not known yet
+  (void)poll_pinned(4s, kOffPmu);
   EXPECT_EQ(totals(3).times().unmeasured, 2000ms);
   EXPECT_EQ(report.errors.at("pinned").pinned_errors, 1U);
 
   // Back for half a second; of second 2 it had been on the PMU for 300 ms.
-  (void)pinned_at(5, counts(1800ms, {1260}));
+  (void)poll_pinned(5s, counts(1800ms, {1260}));
   const test::CountedTotals pinned = totals(3);
   EXPECT_EQ(pinned.times().enabled, 5000ms);
   EXPECT_EQ(pinned.times().running, 1800ms);
@@ -644,10 +627,9 @@ TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWa
 }
 
 TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
-  kernel_.answer("cpu0 cpu-clock", counts(5000ms, {}));
-  (void)run_after("cpu0 cycles", kOffPmu);
+  (void)poll_pinned(5s, kOffPmu);
 
-  (void)run_after("cpu0 cpu-clock", counts(6000ms, {}));
+  (void)poll_pinned(6s, kOffPmu);
 
   EXPECT_EQ(totals(3).times().unmeasured, 1000ms);
 }
@@ -656,12 +638,8 @@ TEST_F(PollCycleWithWitnessesTest,
        APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
   milliseconds on_pmu{};
   for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
-    const milliseconds now{1000 * second};
-    kernel_.answer("cpu0 cpu-clock", counts(now, {}));
     on_pmu += milliseconds{second % 2 == 0 ? 900 : 1000};
-    const Answer answer = second % 2 == 0 ? kOffPmu : counts(on_pmu, {7});
-    kernel_.answer("cpu0 cycles", answer);
-    (void)run(targets({}));
+    (void)poll_pinned(1000ms * second, second % 2 == 0 ? kOffPmu : counts(on_pmu, {7}));
   }
 
   const GroupTimes times = totals(3).times();
@@ -1033,7 +1011,7 @@ TEST_F(PollCyclePauseTest, TheTimeOfACgroupThatIsOpenedMeanwhileIsUnmeasured) {
   plan_->cgroup = next_to_a_clock({{"core", {"instructions"}}});
   cycle_.emplace(source(0), plan_, 0);
   (void)poll(true);
-  (void)cycle_->reconcile(targets({{1, "/a", a_}}), EventModels{*plan_});
+  (void)reconcile(targets({{1, "/a", a_}}));
   kernel_.answer("cpu0 /a task-clock", counts(300ms, {300'000'000}));
 
   (void)run(targets({{1, "/a", nullptr}}));  // it was brief
@@ -1102,7 +1080,7 @@ TEST_F(PollCycleAddedGroupTest, InAPauseHasNoTimeOfBefore) {
 TEST_F(PollCycleAddedGroupTest, BeforeAPauseHasNoTimeOfBeforeEither) {
   pass_to(1300ms);
   add_group();
-  (void)cycle_->reconcile(targets_, EventModels{*plan_});
+  (void)reconcile(targets_);
   cycle_->set_paused(true);
   pass_to(1500ms);
 
@@ -1114,7 +1092,7 @@ TEST_F(PollCycleAddedGroupTest, BeforeAPauseHasNoTimeOfBeforeEither) {
 TEST_F(PollCycleAddedGroupTest, WithoutItsPlaceFromTheStartHasNoTimeOfBeforeEither) {
   pass_to(1300ms);
   add_group({.pinned = true});
-  (void)cycle_->reconcile(targets_, EventModels{*plan_});
+  (void)reconcile(targets_);
   kernel_.answer("cpu0 /a instructions", kOffPmu);
   pass_to(1500ms);
   (void)run(targets_);

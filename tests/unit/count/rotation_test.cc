@@ -1,6 +1,5 @@
 #include "count/rotation.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -10,10 +9,10 @@
 
 #include "count/descriptor_source.h"
 #include "count/poll_cycle.h"
+#include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect {
 namespace {
@@ -36,14 +35,7 @@ class RotationTest : public testing::Test {
       group.is_published = group.shares_pmu = i > 0;
       if (i > 0) group.auxiliary.always_on = 0;
     }
-    tree_.write("web/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = "/web";
-    cgroup->directory.reset(::open(tree_.path("web").c_str(), O_RDONLY | O_CLOEXEC));
-    TargetSet set;
-    set.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
-    set.cgroups = {{1, "/web", cgroup}};
-    targets_ = std::make_shared<const TargetSet>(set);
+    targets_ = test::targets_of({{1, "/web", test::make_cgroup(tree_, "/web")}});
     cycle_ = std::make_unique<test::CountedCycle>(std::make_unique<DescriptorSource>(kernel_, 0),
                                                   plan_, 0);
     models_ = std::make_unique<EventModels>(*plan_);

@@ -1,6 +1,5 @@
 #include "count/snapshot.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -14,9 +13,9 @@
 
 #include "count/descriptor_source.h"
 #include "count/joining.h"
+#include "support/cgroups.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect {
 namespace {
@@ -63,11 +62,7 @@ class SnapshotTest : public testing::Test {
   }
 
   void make_cgroup(const std::string& path) {
-    tree_.write(path.substr(1) + "/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = path;
-    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
-    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+    cgroups_.push_back({cgroups_.size() + 1, path, test::make_cgroup(tree_, path)});
   }
 
   Snapshot poll() {
@@ -247,26 +242,31 @@ TEST_F(SnapshotOfACgroupTest, OfAGroupThatWasNeverOpenedAsTheCgroupIsIdleCountsF
   EXPECT_EQ(published_switches(), 3U);
 }
 
-TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
-  set({{"cpu0 /a", 5}, {"cpu1 /a", 7}});
-
-  EXPECT_EQ(published_switches(), 12U);
-}
-
-TEST_F(SnapshotOfACgroupTest, IsAnExactZeroWhenItNeverRan) { EXPECT_EQ(published_switches(), 0U); }
-
-TEST_F(SnapshotOfACgroupTest, HasNoValueWhenItWantedThePmuAndNeverHadIt) {
+TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpusIfNoneIsLacking) {
+  struct Row {
+    const char* what;
+    Answer on_cpu0, on_cpu1;
+    int refused_on_cpu1;
+    std::optional<std::uint64_t> published;
+  };
+  const Row rows[] = {
+      {"both count", counts({5}), counts({7}), 0, 12},
+      {"an exact zero: it never ran", counts({0}), never_ran(), 0, 0},
+      {"it wanted the PMU and never had it", never_ran(), starved(), 0, {}},
+      {"a CPU is lacking", counts({5}), {}, EMFILE, {}},
+  };
   plan_->cgroup.groups[0].shares_pmu = true;
-  kernel_.answer("cpu1 /a context-switches", starved());
 
-  EXPECT_EQ(published_switches(), std::nullopt);
-}
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    forget_polls();
+    kernel_.answer("cpu0 /a context-switches", row.on_cpu0);
+    kernel_.answer("cpu1 /a context-switches", row.on_cpu1);
+    kernel_.refuse("cpu1 /a context-switches", row.refused_on_cpu1);
+    set_cpus({{0, 1}, {}, {}});
 
-TEST_F(SnapshotOfACgroupTest, IsNotPublishedWhenTheSumLacksACpu) {
-  set({{"cpu0 /a", 5}});
-  kernel_.refuse("cpu1 /a context-switches", EMFILE);
-
-  EXPECT_EQ(published_switches(), std::nullopt);
+    EXPECT_EQ(published_switches(), row.published);
+  }
 }
 
 TEST_F(SnapshotOfACgroupTest, ReportsOnHowManyOfItsCpusItIsCounted) {

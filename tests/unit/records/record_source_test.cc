@@ -1,6 +1,5 @@
 #include "records/record_source.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -17,12 +16,12 @@
 #include <vector>
 
 #include "count/poll_cycle.h"
+#include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect {
 namespace {
@@ -72,16 +71,9 @@ class RecordSourceTest : public testing::Test {
                    plan_, kCpu);
   }
 
-  std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path, std::uint64_t id) {
-    tree_.write(path.substr(1) + "/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = path;
-    cgroup->id = id;
-    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
-    return cgroup;
+  void target(const std::string& path, std::uint64_t id) {
+    target(path, test::make_cgroup(tree_, path, id));
   }
-
-  void target(const std::string& path, std::uint64_t id) { target(path, make_cgroup(path, id)); }
   void target(const std::string& path, std::shared_ptr<const cgroup::Cgroup> cgroup) {
     cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
   }
@@ -100,10 +92,7 @@ class RecordSourceTest : public testing::Test {
   }
 
   PollReport poll() {
-    auto set = std::make_shared<TargetSet>();
-    set->cpus = std::make_shared<const MachineCpus>(MachineCpus{online_, {}, {}});
-    set->present = cgroups_.size();
-    set->cgroups = cgroups_;
+    const auto set = test::targets_of(cgroups_, {online_, {}, {}});
     set->names = names_;
     set->layout = layout_;
     PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
@@ -887,10 +876,9 @@ TEST_F(RecordSourceTest, ACpuThatIsOfflineCountsCgroupsInNeitherWay) {
   make_cycle();
   target("/a", kA);
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
-  auto set = std::make_shared<TargetSet>();
-  set->cpus = std::make_shared<const MachineCpus>(MachineCpus{{}, {}, {}});
 
-  const PollReport report = cycle_->run(set, EventModels{*plan_}).report;
+  const PollReport report =
+      cycle_->run(test::targets_of({}, {{}, {}, {}}), EventModels{*plan_}).report;
 
   EXPECT_EQ(report.now.cpus_by_records + report.now.cpus_by_descriptors, 0U);
 }
@@ -1174,10 +1162,13 @@ class RecordCheckTest : public RecordSourceTest {
     kernel_.pass(1s);
     return RecordSourceTest::poll();
   }
-  PollReport differ() {
+  PollReport agree() { return compare_with(100); }
+  PollReport differ() { return compare_with(200); }
+  /// Descriptors count so many of 100 page faults.
+  PollReport compare_with(std::uint64_t faults) {
     poll();
     turn(kA, 3, 100);
-    descriptors_count(1ms, 3, 200);
+    descriptors_count(1ms, 3, faults);
     return poll();
   }
   bool is_checking() {
@@ -1186,12 +1177,7 @@ class RecordCheckTest : public RecordSourceTest {
 };
 
 TEST_F(RecordCheckTest, IsEqualIfDescriptorsCountTheSame) {
-  poll();
-  EXPECT_TRUE(is_checking());
-  turn(kA, 3, 100);
-  descriptors_count(1ms, 3, 100);
-
-  const PollReport report = poll();
+  const PollReport report = agree();
 
   EXPECT_EQ(report.record_checks.equal, 1U);
   EXPECT_FALSE(is_checking());
@@ -1231,10 +1217,7 @@ TEST_F(RecordCheckTest, DifferencesThatAreNotInARowAreNoReason) {
   for (unsigned i = 0; i < 3 * RecordCheck::kDifferencesToGiveUp; ++i) {
     if (i % 3 == 0) {
       kernel_.pass(RecordCheck::kInterval);
-      poll();
-      turn(kA, 3, 100);
-      descriptors_count(1ms, 3, 100);
-      EXPECT_EQ(poll().record_checks.equal, 1U);
+      EXPECT_EQ(agree().record_checks.equal, 1U);
       kernel_.pass(RecordCheck::kInterval);
     } else {
       EXPECT_EQ(differ().record_checks.different, 1U);
@@ -1320,10 +1303,7 @@ TEST_F(RecordCheckTest, DoesNotEndInAReconciliationJustAfterItsBegin) {
 }
 
 TEST_F(RecordCheckTest, IsMadeOnceAMinute) {
-  poll();
-  turn(kA, 3, 100);
-  descriptors_count(1ms, 3, 100);
-  EXPECT_EQ(poll().record_checks.equal, 1U);
+  EXPECT_EQ(agree().record_checks.equal, 1U);
   int seconds = 0;
   for (; seconds < 200 && !is_checking(); ++seconds) {
     turn(kA, 1, 1);
