@@ -121,47 +121,6 @@ TEST_F(CgroupSumsTest, ATargetHasWhatItsIdDidSinceItWasOpened) {
   EXPECT_THAT(read(target, 1).counts, ElementsAre(300));
 }
 
-TEST_F(CgroupSumsTest, EachTargetAboveHasAnIncrementOnce) {
-  name(4, "/a/b/c/d");
-  const Slot a = open(1, "/a");
-  const Slot c = open(3, "/a/b/c");
-  const Slot root = open(9, "/");
-  const Slot other = open(5, "/e");
-
-  run(4, 2ms, 7);
-
-  for (const Slot target : {a, c, root}) {
-    EXPECT_EQ(count(target), 7U);
-    EXPECT_EQ(enabled(target), 2ms);
-  }
-  EXPECT_EQ(enabled(other), 0ms);
-}
-
-TEST_F(CgroupSumsTest, AClosedTargetLeavesItsCgroupsToTheOneAbove) {
-  const Slot a = open(1, "/a");
-  const Slot b = open(2, "/a/b");
-  name(2, "/a/b");
-  name(3, "/a/b/c");
-  run(3, 1ms, 1);
-
-  close(b);
-  run(2, 1ms, 10);
-  run(3, 1ms, 100);
-
-  EXPECT_EQ(count(a), 111U);
-}
-
-TEST_F(CgroupSumsTest, ACgroupThatIsCreatedAgainBelongsToTheTargetAtItsPath) {
-  const Slot target = open(1, "/a");
-  name(1, "/a");
-  name(2, "/a");
-
-  run(1, 1ms, 1);
-  run(2, 1ms, 10);
-
-  EXPECT_EQ(count(target), 11U);
-}
-
 TEST_F(CgroupSumsTest, ATargetOpenedAtThePathOfAnotherCountsFromZeroAndTheOtherGoesOn) {
   name(1, "/a");
   name(2, "/a");
@@ -217,51 +176,6 @@ TEST_F(CgroupSumsTest, WhatIsNotATargetAfterTwoPollsCountsFromItsOpeningOn) {
   EXPECT_EQ(unnamed().cgroups, 0U);
 }
 
-TEST_F(CgroupSumsTest, ANewTargetHasWhatItsCgroupDidAndThoseAboveDoNotHaveItTwice) {
-  name(2, "/a/b");
-  const Slot a = open(1, "/a");
-  run(2, 1ms, 5);
-  EXPECT_EQ(count(a), 5U);
-
-  const Slot b = open(2, "/a/b");
-
-  EXPECT_EQ(count(b), 5U);
-  EXPECT_EQ(count(a), 5U);
-}
-
-TEST_F(CgroupSumsTest, TargetsOpenedAtOnceAllHaveWhatIsPendingInAnyOrder) {
-  name(3, "/a/b/c");
-  run(3, 1ms, 5);
-
-  const Slot a = open(1, "/a");
-  const Slot c = open(3, "/a/b/c");
-  const Slot b = open(2, "/a/b");
-
-  for (const Slot target : {a, b, c}) EXPECT_EQ(count(target), 5U);
-}
-
-TEST_F(CgroupSumsTest, ATargetOpenedFurtherAboveHasWhatIsPendingToo) {
-  name(2, "/a/b/c");
-  (void)open(1, "/a/b");
-  run(2, 1ms, 5);
-  poll();
-
-  EXPECT_EQ(count(open(9, "/a")), 5U);
-}
-
-TEST_F(CgroupSumsTest, ATargetThatIsClosedAndOpenedAgainMissesNothing) {
-  name(1, "/a");
-  const Slot before = open(1, "/a");
-  run(1, 1ms, 1);
-  poll(5);
-  close(before);
-
-  run(1, 1ms, 10);
-  poll();
-
-  EXPECT_EQ(count(open(1, "/a")), 10U);
-}
-
 TEST_F(CgroupSumsTest, WhatIsPendingForATargetIsThereBeforeItCloses) {
   run(1, 1ms, 5);
   const Slot above = open(9, "/");
@@ -283,16 +197,6 @@ TEST_F(CgroupSumsTest, ACgroupIsCountedOnceItHasAName) {
   name(2, "/a/b");
 
   EXPECT_EQ(count(target), 5U);
-  EXPECT_EQ(awaiting_names(), 0U);
-}
-
-TEST_F(CgroupSumsTest, ATargetNeedsNoNameForItsOwnId) {
-  run(1, 1ms, 5);
-
-  const Slot target = open(1, "/a");
-  run(1, 1ms, 5);
-
-  EXPECT_EQ(count(target), 10U);
   EXPECT_EQ(awaiting_names(), 0U);
 }
 
@@ -346,19 +250,6 @@ TEST_F(CgroupSumsTest, TheRootWithoutANameIsNotReported) {
 
   EXPECT_EQ(unnamed().cgroups, 0U);
   EXPECT_EQ(unnamed().time, 0ms);
-}
-
-TEST_F(CgroupSumsTest, ACgroupThatIsNamedLateStillWaitsTwoPollsForItsTarget) {
-  run(2, 1ms, 5);
-  const Slot above = open(1, "/a");
-  poll(30);
-  name(2, "/a/b");
-  poll(2);
-
-  const Slot target = open(2, "/a/b");
-
-  EXPECT_EQ(count(target), 5U);
-  EXPECT_EQ(count(above), 5U);
 }
 
 TEST_F(CgroupSumsTest, ANameThatIsForgottenAndComesBackCountsNothingTwice) {

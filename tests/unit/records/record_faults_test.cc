@@ -1,7 +1,6 @@
 // What goes wrong with records of switches, from the kernel's door to the totals: records that are
 // lost or were never written, names that come late, rings that cannot be had, a CPU that goes.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -21,12 +20,12 @@
 
 #include "count/poll_cycle.h"
 #include "records/record_source.h"
+#include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
-#include "support/temp_tree.h"
 
 namespace pex::collect::faults {
 namespace {
@@ -225,13 +224,7 @@ class RecordedCpu {
   }
 
   void add_target(const std::string& path, std::uint64_t id) {
-    const std::string below = path.substr(1);
-    tree_.write(below.empty() ? "cgroup.procs" : below + "/cgroup.procs", "");
-    auto cgroup = std::make_shared<cgroup::Cgroup>();
-    cgroup->path = path;
-    cgroup->id = id;
-    cgroup->directory.reset(::open(tree_.path(below).c_str(), O_RDONLY | O_CLOEXEC));
-    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+    cgroups_.push_back({cgroups_.size() + 1, path, test::make_cgroup(tree_, path, id)});
   }
   void know(const cgroup::CgroupNames::Map& names) {
     names_ = std::make_shared<const cgroup::CgroupNames>(names_->with(names));
@@ -244,11 +237,8 @@ class RecordedCpu {
   /// Looks for totals that have fallen.
   PollReport poll() {
     if (!cycle_) make_cycle();
-    auto set = std::make_shared<TargetSet>();
     const std::vector<int> online = is_listed_online ? std::vector<int>{kCpu} : std::vector<int>{};
-    set->cpus = std::make_shared<const MachineCpus>(MachineCpus{online, {}, {}});
-    set->present = cgroups_.size();
-    set->cgroups = cgroups_;
+    const auto set = test::targets_of(cgroups_, {online, {}, {}});
     set->names = names_;
     PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
     feedback = std::move(outcome.feedback);
@@ -855,39 +845,27 @@ void expect_counted_by_records_again(RecordedCpu& cpu, const std::string& when) 
   expect_exact_again(cpu);
 }
 
-TEST(RecordFaultsTest, ACpuCanGoAtEachStepOfAPollAndComeBackLater) {
+TEST(RecordFaultsTest, ACpuCanGoAtEachStepOfAPollAndComeBackAtOnceOrLater) {
+  enum class Absence { kBrief, kSeen, kNotSeen };
   for (const bool is_first : {true, false}) {
     const std::size_t steps = steps_of_a_poll(is_first);
     ASSERT_GT(steps, is_first ? 9U : 1U);
     for (std::size_t step = 1; step <= steps; ++step) {
-      for (const bool is_noticed : {true, false}) {
+      for (const Absence absence : {Absence::kBrief, Absence::kSeen, Absence::kNotSeen}) {
         RecordedCpu cpu;
         if (!is_first) settle(cpu);
-        poll_and_go_at(cpu, step, false);
-        cpu.is_listed_online = !is_noticed;
-        poll_after_a_second(cpu);
-        cpu.kernel.set_online(true);
-        cpu.is_listed_online = true;
+        poll_and_go_at(cpu, step, absence == Absence::kBrief);
+        if (absence != Absence::kBrief) {
+          cpu.is_listed_online = absence == Absence::kNotSeen;
+          poll_after_a_second(cpu);
+          cpu.kernel.set_online(true);
+          cpu.is_listed_online = true;
+        }
 
         expect_counted_by_records_again(
             cpu, "step " + std::to_string(step) + (is_first ? " of the first poll" : "") +
-                     (is_noticed ? ", seen to be offline" : ", not seen"));
+                     ", absence " + std::to_string(static_cast<int>(absence)));
       }
-    }
-  }
-}
-
-TEST(RecordFaultsTest, ACpuCanGoAndComeBackAtEachStepOfAPoll) {
-  for (const bool is_first : {true, false}) {
-    const std::size_t steps = steps_of_a_poll(is_first);
-    for (std::size_t step = 1; step <= steps; ++step) {
-      RecordedCpu cpu;
-      if (!is_first) settle(cpu);
-
-      poll_and_go_at(cpu, step, true);
-
-      expect_counted_by_records_again(
-          cpu, "step " + std::to_string(step) + (is_first ? " of the first poll" : ""));
     }
   }
 }

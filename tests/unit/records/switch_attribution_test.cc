@@ -538,17 +538,6 @@ TEST_F(SwitchAttributionTest, RecordsOfUnknownGroupsAndSizesAreIgnored) {
 
 // --- readings -----------------------------------------------------------------------------------
 
-TEST_F(SwitchAttributionTest, WhatIsCountedSinceTheLastRecordIsThatOfTheReadingThread) {
-  run(1, 1ms, 1);
-  base_.pass(2ms, 10);
-  attribution.reading(kBase, base_.values(kWorker));
-
-  EXPECT_EQ(count(kWorker), 10U);
-  EXPECT_EQ(enabled(kWorker), 2ms);
-  run(kWorker, 1ms, 100);
-  EXPECT_EQ(count(kWorker), 110U);
-}
-
 TEST_F(SwitchAttributionTest, AReadingThatARecordFollowedIsNotUsed) {
   base_.pass(2ms, 10);
   const GroupTotalsOfKernel at_reading = base_;
@@ -824,6 +813,27 @@ rc::Gen<std::vector<CpuStep>> any_cpu_steps(Faults faults) {
   return rc::gen::scale(2, rc::gen::container<std::vector<CpuStep>>(step));
 }
 
+/// That no sum is smaller than at the check before.
+class NoFalls {
+ public:
+  void check(AttributedCpu& cpu) {
+    for (const std::uint64_t id : AttributedCpu::kIds) {
+      for (const std::size_t group : {kBase, kOther}) {
+        const test::SlotSums::Sum now = cpu.read(id, group);
+        test::SlotSums::Sum& before = before_[{id, group}];
+        before.counts.resize(1);
+        RC_ASSERT(now.counts[0] >= before.counts[0]);
+        RC_ASSERT(now.enabled >= before.enabled);
+        RC_ASSERT(now.running >= before.running);
+        before = now;
+      }
+    }
+  }
+
+ private:
+  std::map<std::pair<std::uint64_t, std::size_t>, test::SlotSums::Sum> before_;
+};
+
 /// A CPU with both groups in a ring that loses records, and what really happened on it. While the
 /// other group is off the PMU, its leader counts nothing and writes nothing.
 class SimulatedCpu {
@@ -856,14 +866,9 @@ class SimulatedCpu {
         const test::SlotSums::Sum reading = cpu.read(id, group);
         RC_ASSERT(reading.counts[0] <= truth[id].count);
         RC_ASSERT(reading.running <= truth[id].time);
-        test::SlotSums::Sum& before = before_[{id, group}];
-        before.counts.resize(1);
-        RC_ASSERT(reading.counts[0] >= before.counts[0]);
-        RC_ASSERT(reading.running >= before.running);
-        RC_ASSERT(reading.enabled >= before.enabled);
-        before = reading;
       }
     }
+    falls_.check(cpu);
     RC_ASSERT(enabled + cpu.attribution.statistics().lost_time == attributed_up_to_);
   }
 
@@ -928,7 +933,7 @@ class SimulatedCpu {
   std::uint64_t recorded_ = 0;    ///< switches and moves of the base
   nanoseconds recorded_until_{};  ///< and its time, or that of a reading
   nanoseconds attributed_up_to_{};
-  std::map<std::pair<std::uint64_t, std::size_t>, test::SlotSums::Sum> before_;
+  NoFalls falls_;
 };
 
 RC_GTEST_PROP(SwitchAttributionPropertyTest, IsExactWhileNothingIsLost, ()) {
@@ -980,7 +985,7 @@ rc::Gen<std::uint64_t> any_total_of_kernel() {
 // No undefined arithmetic either: the sanitizers look.
 RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
   AttributedCpu cpu;
-  std::map<std::pair<std::uint64_t, std::size_t>, test::SlotSums::Sum> before;
+  NoFalls falls;
   const auto steps = *rc::gen::container<std::vector<std::array<std::uint64_t, 5>>>(
       rc::gen::container<std::array<std::uint64_t, 5>>(any_total_of_kernel()));
   for (const auto& [choice, enabled, running, switches, count] : steps) {
@@ -996,17 +1001,7 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
     if (choice % 2 == 0) cpu.attribution.record(group, values);
     if (choice % 2 != 0) cpu.attribution.reading(group, values);
     if (choice % 11 == 0) (void)cpu.attribution.end_poll({});
-    for (const std::uint64_t id : AttributedCpu::kIds) {
-      for (const std::size_t each : {kBase, kOther}) {
-        test::SlotSums::Sum& last = before[{id, each}];
-        const test::SlotSums::Sum now = cpu.read(id, each);
-        last.counts.resize(1);
-        RC_ASSERT(now.counts[0] >= last.counts[0]);
-        RC_ASSERT(now.enabled >= last.enabled);
-        RC_ASSERT(now.running >= last.running);
-        last = now;
-      }
-    }
+    falls.check(cpu);
   }
 }
 

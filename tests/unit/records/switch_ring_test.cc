@@ -122,8 +122,8 @@ Bytes new_cgroup(std::uint64_t id, std::string_view path) {
 /// A kernel, the ring that it writes to once that is opened, and what a visitor has seen.
 class OpeningSwitchRingTest : public ::testing::Test {
  protected:
-  void open(std::size_t bytes = kPage) {
-    Result<SwitchRing> ring = SwitchRing::open(kernel_, kCpu, {bytes, kPage}, true);
+  void open() {
+    Result<SwitchRing> ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
     ASSERT_TRUE(ring) << describe(ring.error());
     ring_.emplace(*std::move(ring));
     writer_.emplace(events().at(kOwner));
@@ -143,8 +143,8 @@ class OpeningSwitchRingTest : public ::testing::Test {
     return added ? OpenFailure{99, {}} : std::move(added.error());
   }
   /// Why it cannot be opened; nothing is left open.
-  Error fail_to_open(std::size_t least = kPage) {
-    const auto ring = SwitchRing::open(kernel_, kCpu, {8 * kPage, least}, true);
+  Error fail_to_open() {
+    const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage}, true);
     EXPECT_FALSE(ring);
     EXPECT_THAT(events().still_open(), IsEmpty());
     return ring ? Error{} : ring.error();
@@ -290,26 +290,6 @@ TEST_F(OpeningSwitchRingTest, IsAnErrorWithTheCpuIfItsEventIsRefused) {
   EXPECT_EQ(error.cause, "the CPU is offline");
 }
 
-TEST_F(OpeningSwitchRingTest, IsSmallerWhereLessMemoryCanBeLocked) {
-  events().refuse_map = [](std::size_t bytes, std::size_t) {
-    return bytes > 3 * kPage ? EPERM : 0;
-  };
-
-  open(8 * kPage);
-
-  EXPECT_EQ(ring_->size(), 2 * kPage);
-}
-
-TEST_F(OpeningSwitchRingTest, HasARemedyWhereNoMemoryCanBeLocked) {
-  events().refuse_map = [](std::size_t, std::size_t) { return EPERM; };
-
-  const Error error = fail_to_open(2 * kPage);
-
-  EXPECT_EQ(error.code, EPERM);
-  EXPECT_EQ(error.attempted, "map a ring of 8 KiB on CPU 3");
-  EXPECT_THAT(error.remedy.text(), HasSubstr("perf_event_mlock_kb"));
-}
-
 TEST_F(SwitchRingTest, HasGroupsWhoseLeaderWritesAllValuesAtEachSwitch) {
   add({kPageFaults});
 
@@ -378,16 +358,6 @@ TEST_F(SwitchRingTest, NumbersItsGroupsAndUsesTheNumbersAgain) {
   EXPECT_EQ(ring_->events(second), 3U);
   EXPECT_EQ(ring_->events(third), 4U);
   EXPECT_EQ(SwitchRing::own_events(), 1U);
-}
-
-TEST_F(SwitchRingTest, MayHaveAGroupOfItsLeaderAlone) {
-  const std::size_t group = add({});
-  writer_->write(sample_of(10, 10, {1}, 77));
-
-  drain();
-
-  EXPECT_EQ(ring_->events(group), 1U);
-  EXPECT_THAT(seen(), ElementsAre(seen_record(group, 77, 10, 10, 1, {})));
 }
 
 TEST_F(SwitchRingTest, ClosesAllOfAGroupWhoseEventIsRefused) {
