@@ -94,9 +94,11 @@ rc::Gen<std::vector<HostilePoll>> any_polls() {
   return rc::gen::container<std::vector<HostilePoll>>(any_poll());
 }
 
+/// A group that is polled on it.
 class HostileKernel {
  public:
-  void move(const HostilePoll& poll) {
+  void poll(const HostilePoll& poll) {
+    if (poll.opened_anew) group.restart();
     for (std::size_t word = 0; word < kWords; ++word) {
       words_[word] = poll.motions[word].from(words_[word]);
     }
@@ -109,8 +111,11 @@ class HostileKernel {
     if (poll.has_reference) {
       totals_.reference = {words_[kSampled], words_[kAlways], time(kAlwaysEnabled)};
     }
+    group.poll(totals_);
   }
   const KernelTotals& totals() const { return totals_; }
+
+  PolledGroup group{kEvents};
 
  private:
   nanoseconds time(Word word) const { return nanoseconds{static_cast<std::int64_t>(words_[word])}; }
@@ -156,13 +161,11 @@ void check_model(const EventModel& model) {
 // No undefined arithmetic (the sanitizers look), nothing that would make a total fall, overflow
 // or not be finite.
 RC_GTEST_PROP(InvariantsTest, IncrementsAreFiniteAndNeverNegativeForAnyInput, ()) {
-  PolledGroup group{kEvents};
   HostileKernel kernel;
+  const PolledGroup& group = kernel.group;
 
   for (const HostilePoll& poll : *any_polls()) {
-    if (poll.opened_anew) group.restart();
-    kernel.move(poll);
-    group.poll(kernel.totals());
+    kernel.poll(poll);
 
     check_times(group.last);
     for (const EventIncrement& event : group.increments) check_event(event, group.last.coverage);
@@ -171,18 +174,14 @@ RC_GTEST_PROP(InvariantsTest, IncrementsAreFiniteAndNeverNegativeForAnyInput, ()
 }
 
 RC_GTEST_PROP(InvariantsTest, ObservedAndEnabledAreTheKernelsForAnyInput, ()) {
-  PolledGroup group{kEvents};
   HostileKernel kernel;
+  const PolledGroup& group = kernel.group;
   KernelTotals before{.counts = {0, 0}};
 
   for (const HostilePoll& poll : *any_polls()) {
-    if (poll.opened_anew) {
-      group.restart();
-      before = {.counts = {0, 0}};
-    }
-    kernel.move(poll);
+    if (poll.opened_anew) before = {.counts = {0, 0}};
+    kernel.poll(poll);
     const KernelTotals& now = kernel.totals();
-    group.poll(now);
 
     RC_ASSERT(word(group.last.enabled) == growth(word(before.enabled), word(now.enabled)));
     const bool is_lost = group.last.anomaly && group.last.coverage == Coverage::kNone &&
@@ -198,15 +197,14 @@ RC_GTEST_PROP(InvariantsTest, ObservedAndEnabledAreTheKernelsForAnyInput, ()) {
 
 // Time is accounted for once: the rest is what counts were scaled up for.
 RC_GTEST_PROP(InvariantsTest, RunningImputedAndUnmeasuredAreNoMoreThanEnabledForAnyInput, ()) {
-  PolledGroup group{kEvents};
   HostileKernel kernel;
+  const PolledGroup& group = kernel.group;
   long double rest = 0;
   long double enabled = 0;
 
   for (const HostilePoll& poll : *any_polls()) {
-    if (poll.opened_anew) group.restart();
-    kernel.move(poll);
-    const GroupIncrement& last = group.poll(kernel.totals());
+    kernel.poll(poll);
+    const GroupIncrement& last = group.last;
     const auto ns = [](nanoseconds time) { return static_cast<long double>(time.count()); };
     enabled += ns(last.enabled);
     rest += ns(last.enabled) - ns(last.running) - ns(last.imputed) - ns(last.unmeasured);
@@ -216,12 +214,9 @@ RC_GTEST_PROP(InvariantsTest, RunningImputedAndUnmeasuredAreNoMoreThanEnabledFor
 }
 
 RC_GTEST_PROP(InvariantsTest, NothingIsAddedWhenNothingMovesForAnyInput, ()) {
-  PolledGroup group{kEvents};
   HostileKernel kernel;
-  for (const HostilePoll& poll : *any_polls()) {
-    kernel.move(poll);
-    group.poll(kernel.totals());
-  }
+  PolledGroup& group = kernel.group;
+  for (const HostilePoll& poll : *any_polls()) kernel.poll(poll);
 
   for (int i = 0; i < 3; ++i) {
     group.poll(kernel.totals());
