@@ -150,8 +150,8 @@ class OpeningSwitchRingTest : public ::testing::Test {
     return ring ? Error{} : ring.error();
   }
   struct Read {
-    GroupReading reading;
-    SwitchCounts happened;
+    GroupReading reading = {};
+    SwitchCounts happened = {};
   };
   Read read(std::size_t group) {
     Read all;
