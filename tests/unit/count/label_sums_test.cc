@@ -851,16 +851,6 @@ TEST_F(LabelSumsTest, OfASmallerMaximumTheNewestSumsEndAndTheirCgroupsAreInTheRe
   EXPECT_EQ(machine.published("batch"), 3U) << "what it had in its sum before is not added again";
 }
 
-TEST_F(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
-  machine.cgroups = {{1, of("web")}};
-  machine.poll_after({{1, 10}});
-
-  machine.pass_over(1, 4ms);
-  machine.poll();
-
-  EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
-}
-
 TEST(LabelSumsOfAPlanTest, ANewSumIsPublishedAsZeroFirst) {
   SumPlan sum = by({"workload"});
   sum.zero_for = 60s;
@@ -987,30 +977,6 @@ TEST_F(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
   machine.poll();
 
   EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kKnown) << "what was counted stays";
-}
-
-TEST_F(LabelSumsTest, WhatALateCpuHasCountedIsAddedOnce) {
-  machine.cgroups = {{1, of("web")}};
-  machine.poll_after({{1, 60}, {1, 40, 1}});
-  machine.late = {1};
-  machine.poll_after({{1, 3, 1}});
-  EXPECT_EQ(machine.published("web"), 100U);
-  machine.late.clear();
-
-  machine.poll_after({{1, 2, 1}});
-
-  EXPECT_EQ(machine.published("web"), 105U);
-}
-
-TEST(LabelSumsOfAPlanTest, EachSumOfAPlanHasItsOwnLabels) {
-  Machine machine{{by({"namespace"}), by({"workload"})}};
-  machine.cgroups = {{1, of("web", "/a")}, {2, of("batch", "/b")}};
-  for (auto& [series, counted] : machine.cgroups) counted.labels.emplace_back("namespace", "prod");
-
-  machine.poll_after({{1, 1}, {2, 2}});
-
-  EXPECT_EQ(machine.published(0), (Sums{{{"prod"}, 3}}));
-  EXPECT_EQ(machine.published(1), (Sums{{{"web"}, 1}, {{"batch"}, 2}}));
 }
 
 /// Whatever cgroups come, work and go: the sums have all that was counted, and nothing falls.
