@@ -123,7 +123,7 @@ TEST(GroupEstimatorTest, RemembersTheRateOfSomeTwentyPolls) {
               1000 + 1000 * (1 - std::pow(0.95, 20)), 1);
 }
 
-TEST(GroupEstimatorTest, GivesUpAnIntervalThatNeverHadThePmuAfterAMinute) {
+TEST(GroupEstimatorTest, GivesUpAnIntervalThatNeverHadThePmuAfterAMinuteAndStartsAfresh) {
   PolledGroup group;
   for (int second = 0; second < 60; ++second) {
     ASSERT_EQ(group.poll_after({.enabled = 1s}).coverage, Coverage::kNone);
@@ -134,6 +134,12 @@ TEST(GroupEstimatorTest, GivesUpAnIntervalThatNeverHadThePmuAfterAMinute) {
 
   EXPECT_EQ(group.unmeasured, 61s);
   EXPECT_EQ(group.imputed, 0s);
+
+  for (int second = 61; second < 100; ++second) group.poll_after({.enabled = 1s});
+  EXPECT_EQ(group.poll_after({.enabled = 2s, .running = 1s, .events = 100}).coverage,
+            Coverage::kScaled);
+  EXPECT_EQ(group.value, 200u) << "of the last two seconds alone";
+  EXPECT_EQ(group.unmeasured, 100s);
 }
 
 TEST(GroupEstimatorTest, ScalesTheFirstSharedIntervalWithoutHistoryAsWithIt) {
@@ -150,17 +156,6 @@ TEST(GroupEstimatorTest, ScalesTheFirstSharedIntervalWithoutHistoryAsWithIt) {
     EXPECT_FALSE(group.last.mistimed) << keeps_history;
     EXPECT_EQ(group.value, 400u) << keeps_history;
   }
-}
-
-TEST(GroupEstimatorTest, StartsAfreshAfterAMinuteWithoutThePmu) {
-  PolledGroup group;
-  for (int second = 0; second < 100; ++second) group.poll_after({.enabled = 1s});
-
-  EXPECT_EQ(group.poll_after({.enabled = 2s, .running = 1s, .events = 100}).coverage,
-            Coverage::kScaled);
-
-  EXPECT_EQ(group.value, 200u) << "of the last two seconds alone";
-  EXPECT_EQ(group.unmeasured, 100s);
 }
 
 TEST(GroupEstimatorTest, MeasuresAllThatGoesUnmeasuredEvenFromAWindowWithoutActivity) {
@@ -583,13 +578,19 @@ TEST(GroupEstimatorTest, ScalesByTimeAfterAMinuteInWhichTheReferenceInTheGroupNe
   EXPECT_EQ(group.value, 8000u);
 }
 
-TEST(GroupEstimatorTest, LeansOnHistoryWhenTheLoadIsOnlyThereWhenTheGroupIsNot) {
+/// Of ten events for each of the reference, half of which its windows saw.
+PolledGroup group_with_history() {
   PolledGroup group;
   group.with_reference();
   for (int poll = 0; poll < 10; ++poll) {
     group.poll_after(
         {.enabled = 1s, .running = 500ms, .events = 1000, .sampled = 100, .reference = 200});
   }
+  return group;
+}
+
+TEST(GroupEstimatorTest, LeansOnHistoryWhenTheLoadIsOnlyThereWhenTheGroupIsNot) {
+  PolledGroup group = group_with_history();
 
   // The windows see a hundredth of the load, and that with another mixture of events.
   group.poll_after({.enabled = 1s, .running = 500ms, .events = 40, .sampled = 1, .reference = 200});
@@ -599,12 +600,7 @@ TEST(GroupEstimatorTest, LeansOnHistoryWhenTheLoadIsOnlyThereWhenTheGroupIsNot) 
 }
 
 TEST(GroupEstimatorTest, ForgetsByWhatTheWindowsSawAndNotByPolls) {
-  PolledGroup group;
-  group.with_reference();
-  for (int poll = 0; poll < 10; ++poll) {
-    group.poll_after(
-        {.enabled = 1s, .running = 500ms, .events = 1000, .sampled = 100, .reference = 200});
-  }
+  PolledGroup group = group_with_history();
 
   for (int poll = 0; poll < 100; ++poll) {
     group.models[0] = {};  // the size is the reference, and nobody else remembers anything

@@ -161,14 +161,10 @@ class PolledGroup {
 
   void restart() {
     passed_.restart(models.size());
-    const bool has_reference = kernel.reference.has_value();
-    const ReferenceTotals always = kernel.reference.value_or(ReferenceTotals{});
-    const bool has_clock = kernel.clock.has_value();
-    const std::optional<ClockTotals> clock_always = kernel.clock_always;
-    kernel = {.counts = std::vector<std::uint64_t>(models.size())};
-    if (has_reference) kernel.reference = {0, always.always, always.always_enabled};
-    if (has_clock) kernel.clock.emplace();
-    kernel.clock_always = clock_always;
+    kernel.enabled = kernel.running = {};
+    kernel.counts.assign(models.size(), 0);
+    if (kernel.reference) kernel.reference->sampled = 0;
+    if (kernel.clock) kernel.clock.emplace();
   }
 
   KernelTotals kernel;
