@@ -11,13 +11,16 @@
 #include <optional>
 #include <vector>
 
+#include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/timed_property.h"
 
 namespace pex::perf {
 namespace {
 
+using test::HasError;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 const std::size_t kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -178,8 +181,7 @@ TEST_F(AuxSizeTest, SaysThatThePmuDoesNotTrace) {
 
   const Result<AuxArea> area = open({kPage, kPage});
 
-  ASSERT_FALSE(area);
-  EXPECT_THAT(area.error().cause, HasSubstr("no AUX area"));
+  EXPECT_THAT(area, HasError(Field(&Error::cause, HasSubstr("no AUX area"))));
 }
 
 TEST_F(AuxSizeTest, NeedsAPowerOfTwoAndARingThatIsNotOverwritten) {

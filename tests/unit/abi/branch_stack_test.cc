@@ -1,13 +1,11 @@
 #include "abi/record/branch_stack.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <array>
 #include <bit>
 #include <iostream>
-#include <optional>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
@@ -20,7 +18,6 @@ using test::Bytes;
 using test::EncodedSample;
 using test::layout_of;
 using test::RecordEncoder;
-using testing::ElementsAre;
 
 /// The records must live as long as what is decoded of them.
 class BranchStackTest : public testing::Test {
@@ -31,62 +28,9 @@ class BranchStackTest : public testing::Test {
     return record_ = RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, sample).record();
   }
 
-  std::optional<BranchStack> decode(const EncodedSample& sample) {
-    const auto record = decode_record(layout_of(format_), encode(sample));
-    if (!record) {
-      ADD_FAILURE() << describe(record.error());
-      return std::nullopt;
-    }
-    return std::get<Sample>(*record).branches;
-  }
-
   SampleFormat format_;
   Bytes record_;
 };
-
-const BranchEntry kFirst{0x1000, 0x2000, 0b10};
-const BranchEntry kSecond{0x3000, 0x4000, 0b01};
-
-TEST_F(BranchStackTest, HasTheEntriesOfTheStack) {
-  const auto stack = decode(test::full_sample(format_));
-
-  ASSERT_TRUE(stack);
-  EXPECT_THAT(stack->entries, ElementsAre(kFirst, kSecond));
-  EXPECT_EQ(stack->hw_index, std::nullopt);
-  EXPECT_TRUE(stack->counters.empty());
-}
-
-TEST_F(BranchStackTest, HasTheHardwareIndex) {
-  format_.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
-
-  const auto stack = decode(test::full_sample(format_));
-
-  ASSERT_TRUE(stack);
-  EXPECT_EQ(stack->hw_index, 7u);
-  EXPECT_THAT(stack->entries, ElementsAre(kFirst, kSecond));
-}
-
-TEST_F(BranchStackTest, HasTheCountersOfEachEntry) {
-  format_.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX | kBranchCounters;
-
-  const auto stack = decode(test::full_sample(format_));
-
-  ASSERT_TRUE(stack);
-  EXPECT_THAT(stack->entries, ElementsAre(kFirst, kSecond));
-  EXPECT_THAT(stack->counters, ElementsAre(3, 4));
-}
-
-TEST_F(BranchStackTest, AFilterChangesNoLayout) {
-  for (const BranchOption& option : branch_options()) {
-    if (option.adds != BranchOption::Adds::kNothing) continue;
-    format_.branch_sample_type |= option.bit;
-  }
-
-  const auto stack = decode(test::full_sample(format_));
-
-  ASSERT_TRUE(stack);
-  EXPECT_THAT(stack->entries, ElementsAre(kFirst, kSecond));
-}
 
 // A PMU that had no stack for the sample writes nr = 0 alone; one that had an empty stack writes
 // its index as well. The fields after it are at other places then.
@@ -130,17 +74,6 @@ TEST_F(BranchStackTest, RefusesBytesAfterAnEmptyStackWhoseSizeShowsWhetherItHasA
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().reason, DecodeError::Reason::kLeftOver);
   EXPECT_EQ(decoded.error().left, 8u);
-}
-
-TEST_F(BranchStackTest, IgnoresBytesAfterAStackWithEntries) {
-  format_.branch_sample_type = PERF_SAMPLE_BRANCH_HW_INDEX;
-  const Bytes record =
-      RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, test::full_sample(format_)).u64(8).record();
-
-  const auto decoded = decode_record(layout_of(format_), record);
-
-  ASSERT_TRUE(decoded) << describe(decoded.error());
-  EXPECT_EQ(std::get<Sample>(*decoded).branches->hw_index, 7u);
 }
 
 TEST_F(BranchStackTest, HasTheFlagsOfAnEntry) {

@@ -5,30 +5,24 @@
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <chrono>
 #include <iostream>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
+#include "support/results.h"
 
 namespace pex::perf::sample_layout_test {
 namespace {
 
-using std::chrono::nanoseconds;
 using test::Bytes;
 using test::EncodedSample;
+using test::FailsWith;
 using test::layout_of;
 using test::RecordEncoder;
-using testing::ElementsAre;
-using testing::HasSubstr;
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+using testing::HasSubstr;
 
 class SampleLayoutTest : public testing::Test {
  protected:
@@ -56,111 +50,24 @@ class SampleLayoutTest : public testing::Test {
   Bytes record_;
 };
 
-TEST_F(SampleLayoutTest, DecodesEachFieldOfOneNumber) {
-  const Sample expected =
-      decode(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-             PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_PERIOD | PERF_SAMPLE_WEIGHT |
-             PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE |
-             PERF_SAMPLE_CODE_PAGE_SIZE);
-
-  EXPECT_EQ(expected.identifier, 0x1du);
-  EXPECT_EQ(expected.ip, 0x401000u);
-  EXPECT_EQ(expected.time, nanoseconds{123456789});
-  EXPECT_EQ(expected.address, 0x7fff0000u);
-  EXPECT_EQ(expected.id, 0x1du);
-  EXPECT_EQ(expected.stream_id, 0x5du);
-  EXPECT_EQ(expected.period, 4000u);
-  EXPECT_EQ(expected.weight, 0x0003'0002'00000001u);
-  EXPECT_EQ(expected.physical_address, 0x12345000u);
-  EXPECT_EQ(expected.cgroup, 77u);
-  EXPECT_EQ(expected.data_page_size, 4096u);
-  EXPECT_EQ(expected.code_page_size, 2097152u);
-}
-
-TEST_F(SampleLayoutTest, HasNoValueForWhatWasNotAskedFor) {
-  const Sample sample = decode(PERF_SAMPLE_CGROUP);
-
-  EXPECT_EQ(sample.cgroup, 77u);
-  EXPECT_FALSE(sample.identifier || sample.ip || sample.task || sample.time || sample.address ||
-               sample.id || sample.stream_id || sample.cpu || sample.period || sample.values ||
-               sample.callchain || sample.raw || sample.branches || sample.user_registers ||
-               sample.user_stack || sample.weight || sample.weight_parts || sample.data_source ||
-               sample.transaction || sample.interrupt_registers || sample.physical_address ||
-               sample.data_page_size || sample.code_page_size || sample.aux);
-}
-
-TEST_F(SampleLayoutTest, DecodesTaskAndCpu) {
-  const Sample sample = decode(PERF_SAMPLE_TID | PERF_SAMPLE_CPU);
-
-  EXPECT_EQ(sample.task, (TaskId{100, 101}));
-  EXPECT_EQ(sample.cpu, 3u);
-}
-
-TEST_F(SampleLayoutTest, DecodesTheValuesOfTheGroup) {
-  format_.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_ID;
-
-  const Sample sample = decode(PERF_SAMPLE_TIME | PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP);
-
-  EXPECT_EQ(sample.values->time_enabled, nanoseconds{2000});
-  EXPECT_THAT(sample.values->counters,
-              ElementsAre(CounterValue{11, 1, {}}, CounterValue{22, 2, {}}));
-  EXPECT_EQ(sample.cgroup, 77u);
-}
-
-TEST_F(SampleLayoutTest, DecodesTheCallchain) {
-  const Sample sample = decode(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP);
-
-  EXPECT_THAT(*sample.callchain,
-              ElementsAre(PERF_CONTEXT_KERNEL, 0xffffffff81000000, PERF_CONTEXT_USER, 0x401000));
-}
-
-TEST_F(SampleLayoutTest, DecodesRawBytes) {
-  const Sample sample = decode(PERF_SAMPLE_RAW | PERF_SAMPLE_CGROUP);
-
-  EXPECT_EQ(text_of(*sample.raw), std::string_view("raw bytes\0\0\0", 12));
-  EXPECT_EQ(sample.cgroup, 77u);
-}
-
-TEST_F(SampleLayoutTest, DecodesRegisters) {
+TEST_F(SampleLayoutTest, FindsARegisterByItsBit) {
   format_.sample_regs_user = 1u << 5 | 1u << 8 | std::uint64_t{1} << 63;
-  format_.sample_regs_intr = 1u << 0;
 
-  const Sample sample = decode(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR);
+  const Registers registers = *decode(PERF_SAMPLE_REGS_USER).user_registers;
 
-  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::k64);
-  EXPECT_THAT(sample.user_registers->values, ElementsAre(1000, 1001, 1002));
-  EXPECT_EQ(sample.user_registers->value_of(5), 1000u);
-  EXPECT_EQ(sample.user_registers->value_of(63), 1002u);
-  EXPECT_EQ(sample.user_registers->value_of(6), std::nullopt);
-  EXPECT_THAT(sample.interrupt_registers->values, ElementsAre(1000));
-}
-
-TEST_F(SampleLayoutTest, DecodesRegistersOf32Bits) {
-  format_.sample_type = PERF_SAMPLE_REGS_USER;
-  format_.sample_regs_user = 0xff;
-  EncodedSample of_32_bits = test::full_sample(format_);
-  of_32_bits.user_registers.abi = PERF_SAMPLE_REGS_ABI_32;
-
-  const Sample sample = decode(of_32_bits);
-
-  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::k32);
-  EXPECT_EQ(sample.user_registers->values.size(), 8u);
+  EXPECT_EQ(registers.value_of(5), 1000u);
+  EXPECT_EQ(registers.value_of(63), 1002u);
+  EXPECT_EQ(registers.value_of(6), std::nullopt);
 }
 
 TEST_F(SampleLayoutTest, HasNoRegistersOfAThreadWithoutUserSpace) {
-  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP;
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
   format_.sample_regs_user = 0xff;
   EncodedSample kernel_thread = test::full_sample(format_);
   kernel_thread.user_registers.abi = PERF_SAMPLE_REGS_ABI_NONE;
   kernel_thread.stack.clear();
 
-  const Sample sample = decode(kernel_thread);
-
-  EXPECT_EQ(sample.user_registers->abi, RegisterAbi::kNone);
-  EXPECT_TRUE(sample.user_registers->values.empty());
-  EXPECT_EQ(sample.user_registers->value_of(0), std::nullopt);
-  EXPECT_TRUE(sample.user_stack->bytes.empty());
-  EXPECT_EQ(sample.cgroup, 77u);
+  EXPECT_EQ(decode(kernel_thread).user_registers->value_of(0), std::nullopt);
 }
 
 TEST_F(SampleLayoutTest, RefusesRegistersOfAnUnknownAbi) {
@@ -176,13 +83,11 @@ TEST_F(SampleLayoutTest, RefusesRegistersOfAnUnknownAbi) {
   EXPECT_EQ(error.needed, 4u);
 }
 
-TEST_F(SampleLayoutTest, DecodesAStackDump) {
-  const Sample sample = decode(PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP);
+TEST_F(SampleLayoutTest, KnowsHowMuchOfAStackDumpIsValid) {
+  const Sample sample = decode(PERF_SAMPLE_STACK_USER);
 
-  EXPECT_EQ(text_of(sample.user_stack->bytes), std::string(32, 's'));
-  EXPECT_EQ(sample.user_stack->valid, 24u);
+  EXPECT_EQ(sample.user_stack->bytes.size(), 32u);
   EXPECT_EQ(sample.user_stack->valid_bytes().size(), 24u);
-  EXPECT_EQ(sample.cgroup, 77u);
 }
 
 /// As Linux writes it for a task that is about to execute a program.
@@ -196,31 +101,12 @@ TEST_F(SampleLayoutTest, RefusesWhatIsAfterAStackWhoseSizeWasWrittenTwice) {
   EXPECT_EQ(error_of(record).reason, DecodeError::Reason::kShifted);
 }
 
-TEST_F(SampleLayoutTest, HasAnEmptyStackAtTheEndOfASample) {
-  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-  EncodedSample sample = test::full_sample(format_);
-  sample.stack.clear();
-
-  EXPECT_TRUE(decode(sample).user_stack->bytes.empty());
-}
-
 TEST_F(SampleLayoutTest, HasNoMoreOfAStackThanThereIs) {
   format_.sample_type = PERF_SAMPLE_STACK_USER;
   EncodedSample hostile = test::full_sample(format_);
   hostile.dyn_size = UINT64_MAX;
 
   EXPECT_EQ(decode(hostile).user_stack->valid_bytes().size(), 32u);
-}
-
-TEST_F(SampleLayoutTest, DecodesThePartsOfAWeight) {
-  const Sample sample = decode(PERF_SAMPLE_WEIGHT_STRUCT);
-
-  EXPECT_EQ(sample.weight_parts, (WeightParts{1, 2, 3}));
-  EXPECT_FALSE(sample.weight);
-}
-
-TEST_F(SampleLayoutTest, DecodesTheDataSource) {
-  EXPECT_EQ(decode(PERF_SAMPLE_DATA_SRC).data_source, DataSource{0x68100142});
 }
 
 TEST_F(SampleLayoutTest, DecodesTheTransaction) {
@@ -239,13 +125,6 @@ TEST_F(SampleLayoutTest, KnowsEachReasonOfAnAbort) {
   EXPECT_TRUE(Transaction{PERF_TXN_CONFLICT}.by_conflict());
   EXPECT_TRUE(Transaction{PERF_TXN_CAPACITY_WRITE}.by_write_capacity());
   EXPECT_TRUE(Transaction{PERF_TXN_CAPACITY_READ}.by_read_capacity());
-}
-
-TEST_F(SampleLayoutTest, DecodesAuxBytes) {
-  const Sample sample = decode(PERF_SAMPLE_CODE_PAGE_SIZE | PERF_SAMPLE_AUX);
-
-  EXPECT_EQ(text_of(*sample.aux), std::string(16, 'a'));
-  EXPECT_EQ(sample.code_page_size, 2097152u);
 }
 
 TEST_F(SampleLayoutTest, RefusesALengthBeyondTheRecord) {
@@ -268,44 +147,20 @@ TEST_F(SampleLayoutTest, RefusesALengthBeyondTheRecord) {
   }
 }
 
-// The kernel leaves room in the samples of a software event for what another event asks for.
-TEST_F(SampleLayoutTest, IgnoresBytesAfterTheLastField) {
-  format_.sample_type = PERF_SAMPLE_TIME;
-  const Bytes record = RecordEncoder(PERF_RECORD_SAMPLE).u64(1).u64(2).u64(3).record();
+TEST_F(SampleLayoutTest, NamesTheUnknownBitsOfAFormat) {
+  format_.sample_type = PERF_SAMPLE_TIME | 1u << 25;
 
-  const auto decoded = decode_record(layout_of(format_), record);
+  const auto layout = SampleLayout::of(format_);
 
-  ASSERT_TRUE(decoded) << describe(decoded.error());
-  EXPECT_EQ(std::get<Sample>(*decoded).time, std::chrono::nanoseconds{1});
-}
-
-TEST_F(SampleLayoutTest, RefusesFormatsWithUnknownBits) {
-  SampleFormat type;
-  type.sample_type = PERF_SAMPLE_TIME | 1u << 25;
-  SampleFormat internal;
-  internal.sample_type = std::uint64_t{1} << 63;  // __PERF_SAMPLE_CALLCHAIN_EARLY
-  SampleFormat branches;
-  branches.branch_sample_type = 1u << 20;
-  SampleFormat read;
-  read.read_format = 1u << 5;
-
-  for (const SampleFormat& format : {type, internal, branches, read}) {
-    const auto layout = SampleLayout::of(format);
-
-    ASSERT_FALSE(layout);
-    EXPECT_EQ(layout.error().code, EOPNOTSUPP);
-  }
-  EXPECT_THAT(describe(SampleLayout::of(type).error()),
+  ASSERT_THAT(layout, FailsWith(EOPNOTSUPP));
+  EXPECT_THAT(describe(layout.error()),
               HasSubstr("sample_type 0x2000004: the bits 0x2000000 are not known"));
 }
 
 TEST_F(SampleLayoutTest, RefusesBothKindsOfWeight) {
   format_.sample_type = PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT;
 
-  const auto layout = SampleLayout::of(format_);
-
-  ASSERT_FALSE(layout);
-  EXPECT_EQ(layout.error().code, EINVAL);
+  EXPECT_THAT(SampleLayout::of(format_), FailsWith(EINVAL));
 }
 
 TEST_F(SampleLayoutTest, HasEachFieldOnce) {

@@ -25,14 +25,18 @@
 #include "abi/sampling_table.h"
 #include "base/unique_fd.h"
 #include "support/real_events.h"
+#include "support/results.h"
 
 namespace pex::perf::sampling_real_test {
 namespace {
 
+using test::FailsWith;
+using test::HasError;
 using test::NewMemory;
 using test::RecordedEvent;
 using test::WaitingChild;
 using ::testing::AllOf;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kPages = 200;
@@ -262,8 +266,7 @@ TEST_F(SamplingRealTest, RefusesDeeperCallChainsThanTheKernelAllows) {
 
   const auto event = open_sampling(kernel_, request, this_thread());
 
-  ASSERT_FALSE(event);
-  EXPECT_EQ(event.error().code, EOVERFLOW);
+  ASSERT_THAT(event, FailsWith(EOVERFLOW));
   EXPECT_THAT(event.error().cause, HasSubstr("kernel.perf_event_max_stack"));
 }
 
@@ -450,20 +453,16 @@ TEST_F(SamplingRealTest, RefusesSignalsWithoutAThread) {
   SamplingRequest request = page_faults();
   request.sigtrap = request.remove_on_exec = true;
 
-  const auto event = open_sampling(kernel_, request, this_cpu());
-
-  ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().cause, HasSubstr("gets the signal"));
+  EXPECT_THAT(open_sampling(kernel_, request, this_cpu()),
+              HasError(Field(&Error::cause, HasSubstr("gets the signal"))));
 }
 
 TEST_F(SamplingRealTest, RefusesAHigherFrequencyThanTheKernelAllows) {
   SamplingRequest request = test::software_request(PERF_COUNT_SW_CPU_CLOCK);
   request.frequency = 100'000'000;
 
-  const auto event = open_sampling(kernel_, request, this_thread());
-
-  ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().cause, HasSubstr("kernel.perf_event_max_sample_rate"));
+  EXPECT_THAT(open_sampling(kernel_, request, this_thread()),
+              HasError(Field(&Error::cause, HasSubstr("kernel.perf_event_max_sample_rate"))));
 }
 
 /// Whatever this kernel does not have, it says so, and says since when there is.

@@ -19,13 +19,18 @@
 #include "abi/record/read_format.h"
 #include "abi/record/sample_layout.h"
 #include "abi/sampling_table.h"
+#include "support/results.h"
 #include "support/scripted_kernel.h"
 
 namespace pex::perf {
 namespace {
 
+using test::FailsWith;
+using test::HasError;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::FieldsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -60,6 +65,10 @@ perf_event_attr in_the_header(const EventAttr& attr) {
   return header;
 }
 
+perf_event_attr header_of(const std::function<void(SamplingRequest&)>& change) {
+  return in_the_header(attr_of(plain_with(change)));
+}
+
 TEST(SamplingTest, SamplesByPeriod) {
   const perf_event_attr attr = in_the_header(attr_of(plain()));
 
@@ -68,44 +77,34 @@ TEST(SamplingTest, SamplesByPeriod) {
 }
 
 TEST(SamplingTest, SamplesByFrequency) {
-  const auto request = plain_with([](SamplingRequest& r) { r.period = 0, r.frequency = 99; });
-
-  const perf_event_attr attr = in_the_header(attr_of(request));
+  const auto attr = header_of([](auto& request) { request.period = 0, request.frequency = 99; });
 
   EXPECT_EQ(attr.sample_freq, 99U);
   EXPECT_EQ(attr.freq, 1U);
 }
 
-TEST(SamplingTest, WakesUpByEvents) {
-  const auto request = plain_with([](SamplingRequest& r) { r.wakeup_events = 7; });
+TEST(SamplingTest, WakesUpByEventsOrByBytesOrAsTheKernelLikes) {
+  const auto by_events = header_of([](auto& request) { request.wakeup_events = 7; });
+  const auto by_bytes = header_of([](auto& request) { request.wakeup_watermark = 4096; });
+  const auto by_default = in_the_header(attr_of(plain()));
 
-  const perf_event_attr attr = in_the_header(attr_of(request));
-
-  EXPECT_EQ(attr.wakeup_events, 7U);
-  EXPECT_EQ(attr.watermark, 0U);
-}
-
-TEST(SamplingTest, WakesUpByBytes) {
-  const auto request = plain_with([](SamplingRequest& r) { r.wakeup_watermark = 4096; });
-
-  const perf_event_attr attr = in_the_header(attr_of(request));
-
-  EXPECT_EQ(attr.wakeup_watermark, 4096U);
-  EXPECT_EQ(attr.watermark, 1U);
+  EXPECT_EQ(by_events.wakeup_events, 7U);
+  EXPECT_EQ(by_events.watermark, 0U);
+  EXPECT_EQ(by_bytes.wakeup_watermark, 4096U);
+  EXPECT_EQ(by_bytes.watermark, 1U);
+  EXPECT_EQ(by_default.wakeup_events, 0U);
+  EXPECT_EQ(by_default.watermark, 0U);
 }
 
 TEST(SamplingTest, AsksForAnExactInstructionPointer) {
   for (const Skid skid : {Skid::kArbitrary, Skid::kConstant, Skid::kZeroRequested, Skid::kZero}) {
-    const auto request = plain_with([&](SamplingRequest& r) { r.precise_ip = skid; });
-
-    EXPECT_EQ(in_the_header(attr_of(request)).precise_ip, static_cast<unsigned>(skid));
+    EXPECT_EQ(header_of([&](auto& request) { request.precise_ip = skid; }).precise_ip,
+              static_cast<unsigned>(skid));
   }
 }
 
 TEST(SamplingTest, HasTheTimesOfTheClockThatIsAskedFor) {
-  const auto request = plain_with([](SamplingRequest& r) { r.clockid = CLOCK_MONOTONIC_RAW; });
-
-  const perf_event_attr attr = in_the_header(attr_of(request));
+  const auto attr = header_of([](auto& request) { request.clockid = CLOCK_MONOTONIC_RAW; });
 
   EXPECT_EQ(attr.use_clockid, 1U);
   EXPECT_EQ(attr.clockid, CLOCK_MONOTONIC_RAW);
@@ -272,13 +271,6 @@ TEST(SamplingTest, SetsAnotherSideBandFlagForCgroupsAndNamespacesThatAreAlone) {
   }
 }
 
-TEST(SamplingTest, LeavesWakeUpsToTheKernelIfNoneAreAskedFor) {
-  const perf_event_attr attr = in_the_header(attr_of(plain()));
-
-  EXPECT_EQ(attr.wakeup_events, 0U);
-  EXPECT_EQ(attr.watermark, 0U);
-}
-
 TEST(SamplingTest, SendsNoMoreThanIsUsed) {
   const auto size_of = [](const std::function<void(SamplingRequest&)>& change) {
     return attr_of(plain_with(change)).size;
@@ -305,14 +297,12 @@ TEST(SamplingTest, HasTheFormatOfItsRecords) {
     r.sample_regs_intr = 5;
   });
 
-  const SampleFormat format = request.format();
-
-  EXPECT_EQ(format.sample_type, request.sample_type);
-  EXPECT_EQ(format.read_format, request.read_format);
-  EXPECT_EQ(format.branch_sample_type, 3U);
-  EXPECT_EQ(format.sample_regs_user, 4U);
-  EXPECT_EQ(format.sample_regs_intr, 5U);
-  EXPECT_TRUE(format.sample_id_all);
+  EXPECT_EQ(request.format(), (SampleFormat{.sample_type = request.sample_type,
+                                            .read_format = PERF_FORMAT_GROUP,
+                                            .branch_sample_type = 3,
+                                            .sample_regs_user = 4,
+                                            .sample_regs_intr = 5,
+                                            .sample_id_all = true}));
 }
 
 TEST(SamplingTest, RefusesSampleFieldsThatItCannotDecode) {
@@ -325,9 +315,7 @@ TEST(SamplingTest, RefusesSampleFieldsThatItCannotDecode) {
   });
 
   for (const auto& request : {unknown_field, unknown_word, unknown_branch}) {
-    const Result<EventAttr> attr = to_attr(request);
-    ASSERT_FALSE(attr);
-    EXPECT_EQ(attr.error().code, EOPNOTSUPP);
+    EXPECT_THAT(to_attr(request), FailsWith(EOPNOTSUPP));
   }
 }
 
@@ -385,8 +373,7 @@ TEST(SamplingTest, RefusesWhatNoKernelAcceptsOrHeeds) {
   for (const Refusal& refusal : kRefusals) {
     const Result<EventAttr> attr = to_attr(plain_with(refusal.change));
 
-    ASSERT_FALSE(attr) << refusal.cause;
-    EXPECT_EQ(attr.error().code, EINVAL);
+    ASSERT_THAT(attr, FailsWith(EINVAL)) << refusal.cause;
     EXPECT_THAT(attr.error().cause, HasSubstr(refusal.cause));
     EXPECT_FALSE(attr.error().remedy.empty());
   }
@@ -410,12 +397,10 @@ TEST(SamplingTest, OpensTheEventForItsTarget) {
 
   ASSERT_TRUE(event);
   EXPECT_TRUE(event->fd);
-  EXPECT_EQ(event->id, kernel.opened_events.at(0).id);
-  EXPECT_EQ(kernel.opened_events.at(0).attr, attr_of(plain()));
-  EXPECT_EQ(kernel.opened_events.at(0).target.pid, 12);
-  EXPECT_EQ(kernel.opened_events.at(0).target.cpu, 3);
-  EXPECT_EQ(kernel.opened_events.at(0).target.group_fd, 7);
-  EXPECT_EQ(kernel.opened_events.at(0).target.flags, PERF_FLAG_FD_NO_GROUP);
+  const auto& opened = kernel.opened_events.at(0);
+  EXPECT_EQ(event->id, opened.id);
+  EXPECT_EQ(opened.attr, attr_of(plain()));
+  EXPECT_THAT(opened.target, FieldsAre(12, 3, 7, PERF_FLAG_FD_NO_GROUP));
 }
 
 TEST(SamplingTest, SetsTheFilterOfATracepoint) {
@@ -431,31 +416,20 @@ TEST(SamplingTest, SetsTheFilterOfATracepoint) {
   EXPECT_STREQ(reinterpret_cast<const char*>(controls[0].argument), "prev_prio < 100");
 }
 
-TEST(SamplingTest, ReportsAFilterThatTheKernelCannotParse) {
-  test::ScriptedKernel kernel;
-  kernel.opened_events.refuse_control = [](const auto&) { return EINVAL; };
-  const auto request = plain_with([](SamplingRequest& r) { r.event.filter = "bogus"; });
-
-  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
-
-  ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().cause, HasSubstr("filter"));
-}
-
 TEST(SamplingTest, ReportsAFilterThatTheKernelCannotParseWhateverElseIsAskedFor) {
   test::ScriptedKernel kernel;
   kernel.opened_events.refuse_control = [](const auto&) { return EINVAL; };
-  const auto request = plain_with([](SamplingRequest& r) {
-    r.event.filter = "bogus";
-    r.period = 0;
-    r.frequency = 99;
-    r.clockid = CLOCK_REALTIME;
-  });
+  SamplingRequest request = plain();
+  request.event.filter = "bogus";
+  SamplingRequest by_frequency = request;
+  by_frequency.period = 0;
+  by_frequency.frequency = 99;
+  by_frequency.clockid = CLOCK_REALTIME;
 
-  const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
-
-  ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().cause, HasSubstr("filter"));
+  for (const SamplingRequest& asked : {request, by_frequency}) {
+    EXPECT_THAT(open_sampling(kernel, asked, {.pid = 0}),
+                HasError(Field(&Error::cause, HasSubstr("filter"))));
+  }
 }
 
 /// Of a kernel whose perf_event_attr has `known` bytes.

@@ -12,11 +12,14 @@
 #include <string>
 
 #include "base/lookup.h"
+#include "support/results.h"
 #include "support/temp_tree.h"
 
 namespace pex::perf {
 namespace {
 
+using test::FailsWith;
+using test::Holds;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -128,27 +131,22 @@ TEST(SysctlsTest, FindRdpmcWhereCoresAreOfSeveralKinds) {
 
   const auto rdpmc = read_sysctl(entry_named("cpu/rdpmc"), roots_of(tree));
 
-  ASSERT_TRUE(rdpmc);
-  EXPECT_EQ(*rdpmc, 2);
+  EXPECT_THAT(rdpmc, Holds(2));
 }
 
 TEST(SysctlsTest, SayEnoentOfWhatTheKernelDoesNotHave) {
   const test::TempTree tree{{"proc/sys/kernel/"}};
 
   for (const SysctlEntry& entry : sysctls()) {
-    const auto value = read_sysctl(entry, roots_of(tree));
-    ASSERT_FALSE(value) << entry.name;
-    EXPECT_EQ(value.error().code, ENOENT) << entry.name;
+    EXPECT_THAT(read_sysctl(entry, roots_of(tree)), FailsWith(ENOENT)) << entry.name;
   }
 }
 
 TEST(SysctlsTest, SayEinvalOfWhatIsNoNumber) {
   const test::TempTree tree{{"proc/sys/kernel/perf_event_max_stack", "deep\n"}};
 
-  const auto value = read_sysctl(entry_named("kernel.perf_event_max_stack"), roots_of(tree));
-
-  ASSERT_FALSE(value);
-  EXPECT_EQ(value.error().code, EINVAL);
+  EXPECT_THAT(read_sysctl(entry_named("kernel.perf_event_max_stack"), roots_of(tree)),
+              FailsWith(EINVAL));
 }
 
 TEST(SysctlsExample, IsRight) {
