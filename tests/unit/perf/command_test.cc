@@ -21,10 +21,14 @@
 
 #include "base/small_file.h"
 #include "support/patience.h"
+#include "support/results.h"
 #include "support/time_budget.h"
 
 namespace pex::perf {
 namespace {
+
+using test::FailsWith;
+using test::Holds;
 
 std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
@@ -126,8 +130,7 @@ TEST(CommandTest, HasTheExitStatusOfTheProgram) {
 TEST(CommandTest, HasTheSignalThatEndedTheProgram) {
   const Result<CommandEnd> end = run(shell("kill -TERM $$"));
 
-  ASSERT_TRUE(end);
-  EXPECT_EQ(*end, (CommandEnd{0, SIGTERM}));
+  ASSERT_THAT(end, Holds((CommandEnd{0, SIGTERM})));
   EXPECT_EQ(end->shell_status(), 128 + SIGTERM);
 }
 
@@ -135,11 +138,9 @@ TEST(CommandTest, ReportsWhyTheProgramCannotBeExecuted) {
   const Result<CommandEnd> missing = run({"/nonexistent/program"});
   const Result<CommandEnd> no_program = run({"/etc/passwd"});
 
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code, ENOENT);
+  ASSERT_THAT(missing, FailsWith(ENOENT));
   EXPECT_EQ(missing.error().attempted, "execute '/nonexistent/program'");
-  ASSERT_FALSE(no_program);
-  EXPECT_EQ(no_program.error().code, EACCES);
+  EXPECT_THAT(no_program, FailsWith(EACCES));
 }
 
 TEST(CommandTest, HasEndedWhenItsProgramCannotBeExecuted) {
@@ -155,19 +156,11 @@ TEST(CommandTest, IsStartedOnce) {
   ASSERT_TRUE(command);
   ASSERT_TRUE(command->start());
 
-  const Result<> again = command->start();
-
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().code, EALREADY);
+  EXPECT_THAT(command->start(), FailsWith(EALREADY));
   EXPECT_EQ(command->wait()->shell_status(), 0);
 }
 
-TEST(CommandTest, NeedsAProgram) {
-  const Result<Command> command = Command::prepare({});
-
-  ASSERT_FALSE(command);
-  EXPECT_EQ(command.error().code, EINVAL);
-}
+TEST(CommandTest, NeedsAProgram) { EXPECT_THAT(Command::prepare({}), FailsWith(EINVAL)); }
 
 TEST(CommandTest, ThatIsNeverStartedEndsWithItsObjectAndLeavesNoZombie) {
   int pid = 0;
@@ -241,8 +234,7 @@ TEST(CommandTest, ThatHasEndedGetsNoSignals) {
 
   const Result<> sent = command->send_signal(SIGKILL);  // another process may have its number
 
-  ASSERT_FALSE(sent);
-  EXPECT_EQ(sent.error().code, ESRCH);
+  EXPECT_THAT(sent, FailsWith(ESRCH));
   EXPECT_EQ(command->wait()->shell_status(), 0);
 }
 
@@ -287,10 +279,7 @@ TEST(CommandTest, IsNotWaitedForBeforeItIsStarted) {
   Result<Command> command = Command::prepare({"true"});
   ASSERT_TRUE(command);
 
-  const Result<CommandEnd> end = command->wait();
-
-  ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().code, EINVAL);
+  EXPECT_THAT(command->wait(), FailsWith(EINVAL));
   ASSERT_TRUE(command->start());
   EXPECT_EQ(command->wait()->shell_status(), 0);
 }
@@ -327,10 +316,7 @@ TEST(CommandTest, FailsWhenItsEndWasTakenElsewhere) {
   ASSERT_TRUE(command->start());
   ASSERT_EQ(::waitpid(command->pid(), nullptr, 0), command->pid());
 
-  const Result<CommandEnd> end = command->wait();
-
-  ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().code, ECHILD);
+  EXPECT_THAT(command->wait(), FailsWith(ECHILD));
 }
 
 TEST(CommandTest, GetsNoBlockedSignalsAndTheDefaultActionOfSigpipe) {

@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/results.h"
+
 namespace pex::perf {
 namespace {
 
 using std::chrono::nanoseconds;
+using test::FailsWith;
 using ::testing::ElementsAre;
 using Words = std::vector<std::uint64_t>;
 
@@ -71,10 +74,7 @@ TEST(DecodeGroupTest, RefusesWordsThatDoNotDescribeExactlyTheseEvents) {
   for (const Row& row : rows) {
     GroupReading reading;
 
-    const Result<> decoded = decode_group(row.words, Words{11, 12}, reading);
-
-    ASSERT_FALSE(decoded) << row.what;
-    EXPECT_EQ(decoded.error().code, EBADMSG) << row.what;
+    EXPECT_THAT(decode_group(row.words, Words{11, 12}, reading), FailsWith(EBADMSG)) << row.what;
   }
 }
 

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,9 +14,15 @@
 
 #include "cgroup/hierarchy.h"
 #include "perf/counter_group.h"
+#include "support/real_events.h"
+#include "support/results.h"
 
 namespace pex::perf::linux_perf_kernel_test {
 namespace {
+
+using test::FailsWith;
+using test::Holds;
+using test::NewMemory;
 
 constexpr std::size_t kPages = 1024;  // far more than anything else faults here meanwhile
 
@@ -31,16 +35,7 @@ CounterSpec software(std::string name, std::uint64_t config) {
 const CounterSpec kTaskClock = software("task-clock", PERF_COUNT_SW_TASK_CLOCK);
 const CounterSpec kContextSwitches = software("context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES);
 const CounterSpec kPageFaults = software("page-faults", PERF_COUNT_SW_PAGE_FAULTS);
-const CounterSpec kPageFaultsInUserMode{"page-faults:u",
-                                        {.type = PERF_TYPE_SOFTWARE,
-                                         .config = PERF_COUNT_SW_PAGE_FAULTS,
-                                         .exclude_kernel = true,
-                                         .exclude_hypervisor = true}};
-const CounterSpec kPageFaultsInTheKernel{"page-faults:k",
-                                         {.type = PERF_TYPE_SOFTWARE,
-                                          .config = PERF_COUNT_SW_PAGE_FAULTS,
-                                          .exclude_user = true,
-                                          .exclude_hypervisor = true}};
+
 const CounterSpec kCycles{"cycles",
                           {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES}};
 
@@ -51,62 +46,14 @@ CounterRequest request_for(const CounterSpec& event, int cpu) {
   return request;
 }
 
-/// Fresh memory, none of which has been touched.
-class NewPages {
- public:
-  NewPages() : start_(::mmap(nullptr, size(), PROT_READ | PROT_WRITE, kFlags, -1, 0)) {
-    ::madvise(start_, size(), MADV_NOHUGEPAGE);  // else one fault may bring them all
-  }
-  NewPages(const NewPages&) = delete;
-  NewPages& operator=(const NewPages&) = delete;
-  ~NewPages() { ::munmap(start_, size()); }
+/// A fault in the kernel for each page, which writes zeros there.
+void let_the_kernel_touch(NewMemory& memory) {
+  const std::size_t size = kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+  EXPECT_EQ(::read(zeros.get(), memory.data(), size), static_cast<ssize_t>(size));
+}
 
-  /// A fault in user mode for each page.
-  void touch() {
-    for (std::size_t at = 0; at < size(); at += size() / kPages) {
-      static_cast<volatile char*>(start_)[at] = 1;
-    }
-  }
-  /// A fault in the kernel for each page, which writes zeros there.
-  void let_the_kernel_touch() {
-    const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
-    EXPECT_EQ(::read(zeros.get(), start_, size()), static_cast<ssize_t>(size()));
-  }
-
- private:
-  static constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
-  static std::size_t size() { return kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
-  void* start_;
-};
-
-/// On one CPU throughout. Software events need no PMU, so these run wherever perf_event_open may be
-/// called at all.
-class LinuxPerfKernelTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
-    cpu_ = ::sched_getcpu();
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(cpu_), &one);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
-
-    const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
-    if (counter) return;
-    const int code = counter.error().code;
-    if (code == EACCES || code == EPERM || code == ENOSYS) {
-      GTEST_SKIP() << "perf_event_open is not allowed here: " << errno_name(code);
-    }
-    FAIL() << describe(counter.error());
-  }
-
-  void TearDown() override { ::sched_setaffinity(0, sizeof before_, &before_); }
-
-  LinuxPerfKernel kernel_;
-  int cpu_ = 0;
-  cpu_set_t before_{};
-};
+using LinuxPerfKernelTest = test::RealEventsTest;
 
 TEST_F(LinuxPerfKernelTest, OpensCountersCloseOnExec) {
   const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
@@ -129,9 +76,7 @@ TEST_F(LinuxPerfKernelTest, CountsNothingUntilALeaderIsEnabled) {
   ASSERT_TRUE(counter);
   std::uint64_t words[words_in_reading(1)] = {};
 
-  const Result<std::size_t> disabled = kernel_.read_group(counter->fd.get(), words);
-  ASSERT_TRUE(disabled);
-  EXPECT_EQ(*disabled, words_in_reading(1));
+  EXPECT_THAT(kernel_.read_group(counter->fd.get(), words), Holds(words_in_reading(1)));
   EXPECT_EQ(words[0], 1u);
   EXPECT_EQ(words[1], 0u) << "time enabled";
   EXPECT_EQ(words[3], 0u) << "count";
@@ -150,7 +95,7 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
   GroupReading after;
 
   ASSERT_TRUE(group->read(kernel_, before));
-  NewPages().touch();
+  NewMemory{kPages}.touch();
   std::thread([] {}).join();  // runs on this CPU as well: to it, and back
   ASSERT_TRUE(group->read(kernel_, after));
 
@@ -167,12 +112,15 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
 // Other programs run on this CPU too, so only lower bounds hold for each mode; but whoever faulted
 // did so in one of the two, and one read of a group is of one instant.
 TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
-  const auto group = CounterGroup::open(
-      kernel_, Events{kPageFaults, kPageFaultsInUserMode, kPageFaultsInTheKernel}, {cpu_, -1, {}},
-      {});
+  CounterSpec in_user_mode = kPageFaults;
+  in_user_mode.attributes.exclude_kernel = in_user_mode.attributes.exclude_hypervisor = true;
+  CounterSpec in_the_kernel = kPageFaults;
+  in_the_kernel.attributes.exclude_user = in_the_kernel.attributes.exclude_hypervisor = true;
+  const auto group = CounterGroup::open(kernel_, Events{kPageFaults, in_user_mode, in_the_kernel},
+                                        {cpu_, -1, {}}, {});
   ASSERT_TRUE(group) << describe(group.error().error);
-  NewPages for_user;
-  NewPages for_kernel;
+  NewMemory for_user{kPages};
+  NewMemory for_kernel{kPages};
   GroupReading before;
   GroupReading user;
   GroupReading both;
@@ -180,7 +128,7 @@ TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
   ASSERT_TRUE(group->read(kernel_, before));
   for_user.touch();
   ASSERT_TRUE(group->read(kernel_, user));
-  for_kernel.let_the_kernel_touch();
+  let_the_kernel_touch(for_kernel);
   ASSERT_TRUE(group->read(kernel_, both));
 
   EXPECT_GE(user.counts[1], before.counts[1] + kPages);
@@ -196,11 +144,8 @@ TEST_F(LinuxPerfKernelTest, FailsWithEnoentForAHardwareEventWhereThereIsNone) {
 }
 
 TEST_F(LinuxPerfKernelTest, FailsWithEinvalOrEnodevForACpuThatCannotBe) {
-  const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, 65'535));
-
-  ASSERT_FALSE(counter);
-  EXPECT_TRUE(counter.error().code == EINVAL || counter.error().code == ENODEV)
-      << describe(counter.error());
+  EXPECT_THAT(kernel_.open(request_for(kTaskClock, 65'535)),
+              FailsWith(::testing::AnyOf(EINVAL, ENODEV)));
 }
 
 TEST_F(LinuxPerfKernelTest, FailsWithEbadfForADirectoryThatIsNoCgroup) {
@@ -208,10 +153,7 @@ TEST_F(LinuxPerfKernelTest, FailsWithEbadfForADirectoryThatIsNoCgroup) {
   CounterRequest request = request_for(kTaskClock, cpu_);
   request.cgroup_fd = directory.get();
 
-  const Result<OpenCounter> counter = kernel_.open(request);
-
-  ASSERT_FALSE(counter);
-  EXPECT_EQ(counter.error().code, EBADF) << describe(counter.error());
+  EXPECT_THAT(kernel_.open(request), FailsWith(EBADF));
 }
 
 TEST_F(LinuxPerfKernelTest, CountsACgroupOfTheHierarchyThatIsFound) {

@@ -16,10 +16,12 @@
 #include "abi/control_page.h"
 #include "abi/cpu_registers.h"
 #include "support/real_events.h"
+#include "support/results.h"
 
 namespace pex::perf::ring_buffer_real_test {
 namespace {
 
+using test::FailsWith;
 using test::NewMemory;
 using test::RecordedEvent;
 using ::testing::ElementsAre;
@@ -203,10 +205,7 @@ TEST_F(RingBufferRealTest, DoesNotShareWithAnEventOfAnotherClock) {
   const auto of_other_clock = open_sampling(kernel_, other, this_thread());
   ASSERT_TRUE(of_other_clock);
 
-  const Result<> attached = event.ring().attach(kernel_, of_other_clock->fd.get());
-
-  ASSERT_FALSE(attached);
-  EXPECT_EQ(attached.error().code, EINVAL);
+  EXPECT_THAT(event.ring().attach(kernel_, of_other_clock->fd.get()), FailsWith(EINVAL));
 }
 
 TEST_F(RingBufferRealTest, IsReadableAfterSoManySamples) {
@@ -258,8 +257,7 @@ TEST_F(RingBufferRealTest, HasAControlPageThatIsReadWithoutAnotherMapping) {
   const auto other = ControlPage::map(kernel_, event.fd());
   const auto snapshot = read_clock(event.ring().page(), cpu_registers());
 
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, EINVAL);
+  EXPECT_THAT(other, FailsWith(EINVAL));
   EXPECT_TRUE(snapshot);
 }
 
@@ -271,8 +269,7 @@ TEST_F(RingBufferRealTest, CannotBeOfAnEventWithAControlPage) {
 
   const auto ring = RingBuffer::open(kernel_, event->fd.get(), {2 * kPage, kPage});
 
-  ASSERT_FALSE(ring);
-  EXPECT_EQ(ring.error().code, EINVAL);
+  ASSERT_THAT(ring, FailsWith(EINVAL));
   EXPECT_THAT(ring.error().cause, HasSubstr("ControlPage"));
 }
 
@@ -302,8 +299,7 @@ TEST_F(RingBufferRealTest, CannotBeOfAnInheritedEventOfAnyCpu) {
 
   const auto ring = RingBuffer::open(kernel_, event->fd.get(), {kPage, kPage});
 
-  ASSERT_FALSE(ring);
-  EXPECT_EQ(ring.error().code, EINVAL);
+  ASSERT_THAT(ring, FailsWith(EINVAL));
   EXPECT_THAT(ring.error().remedy.text(), HasSubstr("once for each CPU"));
 }
 
@@ -330,10 +326,7 @@ TEST_F(RingBufferRealTest, IsSmallerWhereLittleMemoryCanBeLocked) {
 TEST_F(RingBufferRealTest, HasNoAuxAreaIfThePmuDoesNotTrace) {
   RecordedEvent event{kernel_, page_faults(), this_thread()};
 
-  const auto area = AuxArea::open(kernel_, event.ring(), {kPage, kPage});
-
-  ASSERT_FALSE(area);
-  EXPECT_EQ(area.error().code, EOPNOTSUPP);
+  EXPECT_THAT(AuxArea::open(kernel_, event.ring(), {kPage, kPage}), FailsWith(EOPNOTSUPP));
 }
 
 }  // namespace

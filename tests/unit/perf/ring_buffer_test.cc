@@ -18,6 +18,7 @@
 
 #include "abi/record/record.h"
 #include "abi/record/sample_layout.h"
+#include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
 #include "support/timed_property.h"
@@ -25,10 +26,13 @@
 namespace pex::perf::ring_buffer_test {
 namespace {
 
+using test::FailsWith;
+using test::HasError;
 using test::numbered_record;
 using test::record_of;
 using test::ScriptedRing;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 using Control = test::ScriptedEvents::Control;
@@ -385,10 +389,8 @@ TEST_F(RingBufferTest, ReportsARingThatCannotBePaused) {
   open(RingMode::kOverwrite);
   kernel_.opened_events.refuse_control = [](const Control&) { return EBADF; };
 
-  const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
-
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().attempted, "pause a ring");
+  EXPECT_THAT(ring_->snapshot(kernel_, visitor()),
+              HasError(Field(&Error::attempted, "pause a ring")));
 }
 
 TEST_F(RingBufferTest, CountsWhatWasReadFromARingThatCannotBeResumed) {
@@ -398,10 +400,8 @@ TEST_F(RingBufferTest, CountsWhatWasReadFromARingThatCannotBeResumed) {
     return control.argument == 0 ? EBADF : 0;
   };
 
-  const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
-
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().attempted, "resume a ring");
+  EXPECT_THAT(ring_->snapshot(kernel_, visitor()),
+              HasError(Field(&Error::attempted, "resume a ring")));
   EXPECT_EQ(ring_->totals().records, 1U);
 }
 
@@ -501,8 +501,7 @@ TEST_F(RingSizeTest, IsNotHalvedBelowTheMinimum) {
 
   const auto ring = RingBuffer::open(kernel_, event_.fd.get(), {8 * kPage, 4 * kPage});
 
-  ASSERT_FALSE(ring);
-  EXPECT_EQ(ring.error().code, EPERM);
+  ASSERT_THAT(ring, FailsWith(EPERM));
   EXPECT_THAT(ring.error().attempted, HasSubstr("16 KiB"));
   EXPECT_THAT(ring.error().remedy.text(), HasSubstr("kernel.perf_event_mlock_kb"));
   EXPECT_THAT(ring.error().remedy.text(), HasSubstr("RLIMIT_MEMLOCK"));
@@ -511,19 +510,16 @@ TEST_F(RingSizeTest, IsNotHalvedBelowTheMinimum) {
 TEST_F(RingSizeTest, IsNotHalvedForAnotherError) {
   kernel_.opened_events.refuse_map = [](std::size_t, std::size_t) { return EINVAL; };
 
-  const auto ring = RingBuffer::open(kernel_, event_.fd.get(), {8 * kPage, kPage});
-
-  ASSERT_FALSE(ring);
-  EXPECT_THAT(ring.error().attempted, HasSubstr("32 KiB"));
+  EXPECT_THAT(RingBuffer::open(kernel_, event_.fd.get(), {8 * kPage, kPage}),
+              HasError(Field(&Error::attempted, HasSubstr("32 KiB"))));
 }
 
 TEST_F(RingSizeTest, IsAPowerOfTwoOfPages) {
   const RingSize sizes[] = {{3 * kPage, kPage},     {kPage, 0},         {0, 0},
                             {kPage / 2, kPage / 2}, {kPage, 2 * kPage}, {4 * kPage, 3 * kPage}};
   for (const RingSize& size : sizes) {
-    const auto ring = RingBuffer::open(kernel_, event_.fd.get(), size);
-    ASSERT_FALSE(ring) << size.wanted << " " << size.min;
-    EXPECT_EQ(ring.error().code, EINVAL);
+    EXPECT_THAT(RingBuffer::open(kernel_, event_.fd.get(), size), FailsWith(EINVAL))
+        << size.wanted << " " << size.min;
   }
 }
 
@@ -560,8 +556,7 @@ TEST_F(RingBufferTest, SaysWhichEventsCanShareARing) {
 
   ASSERT_FALSE(attached);
   EXPECT_THAT(attached.error().remedy.text(), HasSubstr("same CPU"));
-  ASSERT_FALSE(detached);
-  EXPECT_EQ(detached.error().code, EINVAL);
+  EXPECT_THAT(detached, FailsWith(EINVAL));
 }
 
 TEST(RingBufferExample, IsRight) {

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,6 +18,8 @@
 
 #include "perf/linux_perf_kernel.h"
 #include "support/counting_kernel.h"
+#include "support/real_events.h"
+#include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
@@ -28,9 +28,11 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+using test::FailsWith;
 using test::ScriptedKernel;
 using test::TempTree;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Kind = ScriptedKernel::Answer::Kind;
@@ -65,26 +67,6 @@ TEST(TaskCountersExample, IsWhatItsHeaderShows) {
 // --------------------------------------------------------------------------------------------------
 // Over a scripted kernel
 
-/// Process 17 with these threads.
-class ScriptedProcess {
- public:
-  explicit ScriptedProcess(std::initializer_list<int> threads) {
-    for (const int thread : threads) begin(thread);
-  }
-
-  void begin(int thread) { tree_.make_directory("17/task/" + std::to_string(thread)); }
-  void end(int thread) { tree_.remove("17/task/" + std::to_string(thread)); }
-  void end() { tree_.remove("17"); }
-  host::HostRoots roots() const { return {"/nonexistent", tree_.root(), {}}; }
-
-  Result<TaskCounters> count(PerfKernel& kernel, const std::vector<TaskGroup>& groups) const {
-    return TaskCounters::of_process(kernel, roots(), 17, groups);
-  }
-
- private:
-  TempTree tree_;
-};
-
 /// A scripted kernel in which something happens while a counter is opened or read.
 class EventfulKernel final : public test::CountingKernel {
  public:
@@ -107,31 +89,45 @@ class EventfulKernel final : public test::CountingKernel {
   nanoseconds now() override { return script.now(); }
 };
 
+/// Process 17.
+class ScriptedTaskCountersTest : public ::testing::Test {
+ protected:
+  void begin(int thread) { tree_.make_directory("17/task/" + std::to_string(thread)); }
+  host::HostRoots roots() const { return {"/nonexistent", tree_.root(), {}}; }
+
+  /// Of the process with these threads.
+  TaskCounters count(PerfKernel& kernel, const std::vector<TaskGroup>& groups,
+                     std::initializer_list<int> threads = {17}) {
+    for (const int thread : threads) begin(thread);
+    Result<TaskCounters> counters = TaskCounters::of_process(kernel, roots(), 17, groups);
+    EXPECT_TRUE(counters);
+    return *std::move(counters);
+  }
+
+  TempTree tree_;
+  ScriptedKernel kernel_;
+  EventfulKernel eventful_;
+};
+
 ScriptedKernel::Answer counted(milliseconds enabled, milliseconds running,
                                std::vector<std::uint64_t> counts) {
   return {Kind::kCounts, enabled, running, std::move(counts)};
 }
 
-TEST(TaskCountersTest, AreOpenedInEveryThreadOfAProcess) {
-  ScriptedKernel kernel;
+TEST_F(ScriptedTaskCountersTest, AreOpenedInEveryThreadOfAProcess) {
+  const TaskCounters counters = count(kernel_, kTwoGroups, {17, 18, 20});
 
-  const Result<TaskCounters> counters = ScriptedProcess{17, 18, 20}.count(kernel, kTwoGroups);
-
-  ASSERT_TRUE(counters);
-  EXPECT_EQ(counters->threads(), 3U);
-  EXPECT_EQ(counters->uncertain_threads(), 0U);
-  EXPECT_THAT(kernel.opened_groups(),
+  EXPECT_EQ(counters.threads(), 3U);
+  EXPECT_EQ(counters.uncertain_threads(), 0U);
+  EXPECT_THAT(kernel_.opened_groups(),
               ElementsAre("pid17 cycles", "pid17 page-faults", "pid18 cycles", "pid18 page-faults",
                           "pid20 cycles", "pid20 page-faults"));
 }
 
-TEST(TaskCountersTest, AreAskedForWhereverTheThreadRunsWithAllThatItCreates) {
-  EventfulKernel kernel;
+TEST_F(ScriptedTaskCountersTest, AreAskedForWhereverTheThreadRunsWithAllThatItCreates) {
+  (void)count(eventful_, kSoftware);
 
-  const Result<TaskCounters> counters = ScriptedProcess{17}.count(kernel, kSoftware);
-
-  ASSERT_TRUE(counters);
-  for (const CounterRequest& request : kernel.requests) {
+  for (const CounterRequest& request : eventful_.requests) {
     EXPECT_EQ(request.pid, 17);
     EXPECT_EQ(request.cpu, -1);
     EXPECT_TRUE(request.inherit);
@@ -139,27 +135,23 @@ TEST(TaskCountersTest, AreAskedForWhereverTheThreadRunsWithAllThatItCreates) {
   }
 }
 
-TEST(TaskCountersTest, CountNothingBeforeAllAreEnabled) {
-  ScriptedKernel kernel;
-  const Result<TaskCounters> counters = ScriptedProcess{17, 18}.count(kernel, kTwoGroups);
-  ASSERT_TRUE(counters);
+TEST_F(ScriptedTaskCountersTest, CountNothingBeforeAllAreEnabled) {
+  const TaskCounters counters = count(kernel_, kTwoGroups, {17, 18});
 
-  EXPECT_FALSE(kernel.runs("pid17 cycles"));
-  ASSERT_TRUE(counters->enable(kernel));
-  EXPECT_TRUE(kernel.runs("pid17 cycles") && kernel.runs("pid18 page-faults"));
-  ASSERT_TRUE(counters->disable(kernel));
-  EXPECT_FALSE(kernel.runs("pid17 cycles") || kernel.runs("pid18 page-faults"));
+  EXPECT_FALSE(kernel_.runs("pid17 cycles"));
+  ASSERT_TRUE(counters.enable(kernel_));
+  EXPECT_TRUE(kernel_.runs("pid17 cycles") && kernel_.runs("pid18 page-faults"));
+  ASSERT_TRUE(counters.disable(kernel_));
+  EXPECT_FALSE(kernel_.runs("pid17 cycles") || kernel_.runs("pid18 page-faults"));
 }
 
-TEST(TaskCountersTest, AreReadAsTheSumOfTheThreads) {
-  ScriptedKernel kernel;
-  const Result<TaskCounters> counters = ScriptedProcess{17, 18}.count(kernel, kTwoGroups);
-  ASSERT_TRUE(counters);
-  kernel.answer("pid17 cycles", counted(milliseconds{10}, milliseconds{4}, {1000, 200}));
-  kernel.answer("pid18 cycles", counted(milliseconds{5}, milliseconds{5}, {30, 4}));
+TEST_F(ScriptedTaskCountersTest, AreReadAsTheSumOfTheThreads) {
+  const TaskCounters counters = count(kernel_, kTwoGroups, {17, 18});
+  kernel_.answer("pid17 cycles", counted(milliseconds{10}, milliseconds{4}, {1000, 200}));
+  kernel_.answer("pid18 cycles", counted(milliseconds{5}, milliseconds{5}, {30, 4}));
 
   GroupReading sum;
-  ASSERT_TRUE(counters->read(kernel, 0, sum));
+  ASSERT_TRUE(counters.read(kernel_, 0, sum));
 
   EXPECT_EQ(sum.state, GroupReading::State::kCounting);
   EXPECT_EQ(sum.time_enabled, milliseconds{15});
@@ -167,155 +159,123 @@ TEST(TaskCountersTest, AreReadAsTheSumOfTheThreads) {
   EXPECT_THAT(sum.counts, ElementsAre(1030, 204));
 }
 
-TEST(TaskCountersTest, OfSomeCpusAreOneForEachOfThem) {
-  EventfulKernel kernel;
+TEST_F(ScriptedTaskCountersTest, OfSomeCpusAreOneForEachOfThem) {
+  const TaskCounters counters = count(eventful_, {{{kPageFaults}, {}, {2, 5}}});
 
-  const Result<TaskCounters> counters =
-      ScriptedProcess{17}.count(kernel, {{{kPageFaults}, {}, {2, 5}}});
-
-  ASSERT_TRUE(counters);
-  ASSERT_EQ(kernel.requests.size(), 2U);
-  EXPECT_EQ(kernel.requests[0].cpu, 2);
-  EXPECT_EQ(kernel.requests[1].cpu, 5);
+  EXPECT_THAT(eventful_.requests,
+              ElementsAre(Field(&CounterRequest::cpu, 2), Field(&CounterRequest::cpu, 5)));
   GroupReading sum;
-  kernel.script.answer("pid17 page-faults", counted(milliseconds{1}, milliseconds{1}, {7}));
-  ASSERT_TRUE(counters->read(kernel, 0, sum));
+  eventful_.script.answer("pid17 page-faults", counted(milliseconds{1}, milliseconds{1}, {7}));
+  ASSERT_TRUE(counters.read(eventful_, 0, sum));
   EXPECT_THAT(sum.counts, ElementsAre(14));
 }
 
-TEST(TaskCountersTest, AreOpenedAgainWhenAThreadHasAppearedMeanwhile) {
-  ScriptedProcess process{17};
-  EventfulKernel kernel;
-  kernel.before_open = [&](const CounterRequest&) {
-    if (kernel.requests.empty()) process.begin(18);
+TEST_F(ScriptedTaskCountersTest, AreOpenedAgainWhenAThreadHasAppearedMeanwhile) {
+  eventful_.before_open = [&](const CounterRequest&) {
+    if (eventful_.requests.empty()) begin(18);
   };
 
-  const Result<TaskCounters> counters = process.count(kernel, kTwoGroups);
+  const TaskCounters counters = count(eventful_, kTwoGroups);
 
-  ASSERT_TRUE(counters);
-  EXPECT_EQ(counters->threads(), 2U);
-  EXPECT_EQ(counters->uncertain_threads(), 0U);
+  EXPECT_EQ(counters.threads(), 2U);
+  EXPECT_EQ(counters.uncertain_threads(), 0U);
   EXPECT_THAT(
-      kernel.script.open_groups(),  // once each
+      eventful_.script.open_groups(),  // once each
       ElementsAre("pid17 cycles", "pid17 page-faults", "pid18 cycles", "pid18 page-faults"));
 }
 
-TEST(TaskCountersTest, ReportThreadsThatMayNotBeCountedWhenThereAreAlwaysNewOnes) {
-  ScriptedProcess process{17};
-  EventfulKernel kernel;
+TEST_F(ScriptedTaskCountersTest, ReportThreadsThatMayNotBeCountedWhenThereAreAlwaysNewOnes) {
   int next = 18;
-  kernel.before_open = [&](const CounterRequest& request) {
-    if (request.leader_fd < 0 && request.pid == 17) process.begin(next++);
+  eventful_.before_open = [&](const CounterRequest& request) {
+    if (request.leader_fd < 0 && request.pid == 17) begin(next++);
   };
 
-  const Result<TaskCounters> counters = process.count(kernel, kSoftware);
+  const TaskCounters counters = count(eventful_, kSoftware);
 
-  ASSERT_TRUE(counters);
-  EXPECT_EQ(counters->uncertain_threads(), 1U);
-  EXPECT_EQ(counters->threads(), 10U);  // tries
-  EXPECT_EQ(kernel.script.open_groups().size(), 10U);
+  EXPECT_EQ(counters.uncertain_threads(), 1U);
+  EXPECT_EQ(counters.threads(), 10U);  // tries
+  EXPECT_EQ(eventful_.script.open_groups().size(), 10U);
 }
 
-TEST(TaskCountersTest, LeaveOutAThreadThatHasEndedMeanwhile) {
-  ScriptedKernel kernel;
-  kernel.refuse("pid18 task-clock", ESRCH);
+TEST_F(ScriptedTaskCountersTest, LeaveOutAThreadThatHasEndedMeanwhile) {
+  kernel_.refuse("pid18 task-clock", ESRCH);
 
-  const Result<TaskCounters> counters = ScriptedProcess{17, 18, 19}.count(kernel, kSoftware);
+  const TaskCounters counters = count(kernel_, kSoftware, {17, 18, 19});
 
-  ASSERT_TRUE(counters);
-  EXPECT_EQ(counters->threads(), 2U);
-  EXPECT_EQ(counters->refusal(0), nullptr);
+  EXPECT_EQ(counters.threads(), 2U);
+  EXPECT_EQ(counters.refusal(0), nullptr);
 }
 
-TEST(TaskCountersTest, RefuseEverythingWhenAllThreadsHaveEnded) {
-  ScriptedProcess process{17};
-  EventfulKernel kernel;
-  kernel.before_open = [&](const CounterRequest&) { process.end(); };
-  kernel.script.refuse("task-clock", ESRCH);
+TEST_F(ScriptedTaskCountersTest, RefuseEverythingWhenAllThreadsHaveEnded) {
+  eventful_.before_open = [&](const CounterRequest&) { tree_.remove("17"); };
+  eventful_.script.refuse("task-clock", ESRCH);
 
-  const Result<TaskCounters> counters = process.count(kernel, kSoftware);
+  const TaskCounters counters = count(eventful_, kSoftware);
 
-  ASSERT_TRUE(counters);
-  EXPECT_EQ(counters->threads(), 0U);
-  ASSERT_NE(counters->refusal(0), nullptr);
-  EXPECT_EQ(counters->refusal(0)->error.code, ESRCH);
+  EXPECT_EQ(counters.threads(), 0U);
+  ASSERT_NE(counters.refusal(0), nullptr);
+  EXPECT_EQ(counters.refusal(0)->error.code, ESRCH);
 }
 
-TEST(TaskCountersTest, FailForAProcessThatIsNotThere) {
-  ScriptedKernel kernel;
-  const ScriptedProcess process{17};
+TEST_F(ScriptedTaskCountersTest, FailForAProcessThatIsNotThere) {
+  begin(17);
 
-  const Result<TaskCounters> counters =
-      TaskCounters::of_process(kernel, process.roots(), 16, kSoftware);
+  const Result<TaskCounters> counters = TaskCounters::of_process(kernel_, roots(), 16, kSoftware);
 
-  ASSERT_FALSE(counters);
-  EXPECT_EQ(counters.error().code, ESRCH);
+  ASSERT_THAT(counters, FailsWith(ESRCH));
   EXPECT_THAT(describe(counters.error()), HasSubstr("process 16"));
 }
 
-TEST(TaskCountersTest, OfAGroupThatIsRefusedInOneThreadAreClosedInAll) {
-  ScriptedKernel kernel;
-  kernel.refuse("pid18 instructions", EACCES);
+TEST_F(ScriptedTaskCountersTest, OfAGroupThatIsRefusedInOneThreadAreClosedInAll) {
+  kernel_.refuse("pid18 instructions", EACCES);
 
-  const Result<TaskCounters> counters = ScriptedProcess{17, 18, 19}.count(kernel, kTwoGroups);
+  const TaskCounters counters = count(kernel_, kTwoGroups, {17, 18, 19});
 
-  ASSERT_TRUE(counters);
-  ASSERT_NE(counters->refusal(0), nullptr);
-  EXPECT_EQ(counters->refusal(0)->event, 1U);
-  EXPECT_THAT(describe(counters->refusal(0)->error),
+  ASSERT_NE(counters.refusal(0), nullptr);
+  EXPECT_EQ(counters.refusal(0)->event, 1U);
+  EXPECT_THAT(describe(counters.refusal(0)->error),
               HasSubstr("open event 'instructions' in thread 18: "));
-  EXPECT_EQ(counters->refusal(1), nullptr);
-  EXPECT_EQ(counters->threads(), 3U);
-  EXPECT_THAT(kernel.open_groups(),
+  EXPECT_EQ(counters.refusal(1), nullptr);
+  EXPECT_EQ(counters.threads(), 3U);
+  EXPECT_THAT(kernel_.open_groups(),
               ElementsAre("pid17 page-faults", "pid18 page-faults", "pid19 page-faults"));
 }
 
-TEST(TaskCountersTest, AreReadAgainWhileAThreadThatInheritedThemEnds) {
-  EventfulKernel kernel;
-  const Result<TaskCounters> counters = ScriptedProcess{17}.count(kernel, kSoftware);
-  ASSERT_TRUE(counters);
+TEST_F(ScriptedTaskCountersTest, AreReadAgainWhileAThreadThatInheritedThemEnds) {
+  const TaskCounters counters = count(eventful_, kSoftware);
   int refused = 3;
-  kernel.refuse_read = [&] { return refused-- > 0 ? ECHILD : 0; };
+  eventful_.refuse_read = [&] { return refused-- > 0 ? ECHILD : 0; };
 
   GroupReading sum;
-  EXPECT_TRUE(counters->read(kernel, 0, sum));
+  EXPECT_TRUE(counters.read(eventful_, 0, sum));
 }
 
-TEST(TaskCountersTest, FailToBeReadWhenThatDoesNotPass) {
-  EventfulKernel kernel;
-  const Result<TaskCounters> counters = ScriptedProcess{17}.count(kernel, kSoftware);
-  ASSERT_TRUE(counters);
-  kernel.refuse_read = [] { return ECHILD; };
+TEST_F(ScriptedTaskCountersTest, FailToBeReadWhenThatDoesNotPass) {
+  const TaskCounters counters = count(eventful_, kSoftware);
+  eventful_.refuse_read = [] { return ECHILD; };
 
   GroupReading sum;
-  const Result<> done = counters->read(kernel, 0, sum);
-
-  ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code, ECHILD);
+  EXPECT_THAT(counters.read(eventful_, 0, sum), FailsWith(ECHILD));
 }
 
-TEST(TaskCountersTest, OffThePmuInOneThreadHaveNoSumAndAskForTheirPlace) {
-  ScriptedKernel kernel;
-  const Result<TaskCounters> counters =
-      ScriptedProcess{17, 18}.count(kernel, {{{kCycles}, {.pinned = true}, {}}});
-  ASSERT_TRUE(counters);
-  ASSERT_TRUE(counters->enable(kernel));
-  kernel.answer("pid18 cycles", {Kind::kEof, {}, {}, {}});
+TEST_F(ScriptedTaskCountersTest, OffThePmuInOneThreadHaveNoSumAndAskForTheirPlace) {
+  const TaskCounters counters = count(kernel_, {{{kCycles}, {.pinned = true}, {}}}, {17, 18});
+  ASSERT_TRUE(counters.enable(kernel_));
+  kernel_.answer("pid18 cycles", {Kind::kEof, {}, {}, {}});
 
   GroupReading sum;
-  ASSERT_TRUE(counters->read(kernel, 0, sum));
+  ASSERT_TRUE(counters.read(kernel_, 0, sum));
 
   EXPECT_EQ(sum.state, GroupReading::State::kOffPmu);
-  EXPECT_EQ(kernel.enabled("pid17 cycles"), 1U);
-  EXPECT_EQ(kernel.enabled("pid18 cycles"), 2U);
+  EXPECT_EQ(kernel_.enabled("pid17 cycles"), 1U);
+  EXPECT_EQ(kernel_.enabled("pid18 cycles"), 2U);
 }
 
-TEST(TaskCountersTest, AreClosedAtTheirEnd) {
-  ScriptedKernel kernel;
-  { const Result<TaskCounters> counters = ScriptedProcess{17, 18}.count(kernel, kTwoGroups); }
+TEST_F(ScriptedTaskCountersTest, AreClosedAtTheirEnd) {
+  (void)count(kernel_, kTwoGroups, {17, 18});
 
-  EXPECT_THAT(kernel.open_groups(), IsEmpty());
-  EXPECT_EQ(kernel.still_open(), 0U);
+  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
+  EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
 TEST(TaskCountersTest, OfTheOwnThreadInheritOnRequestOnly) {
@@ -334,15 +294,7 @@ TEST(TaskCountersTest, OfTheOwnThreadInheritOnRequestOnly) {
 
 constexpr std::size_t kPages = 1000;
 
-void touch_new_pages(std::size_t pages = kPages) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const memory =
-      ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  ::madvise(memory, pages * page, MADV_NOHUGEPAGE);
-  for (std::size_t at = 0; at < pages; ++at) static_cast<volatile char*>(memory)[at * page] = 1;
-  ::munmap(memory, pages * page);
-}
+void touch_new_pages(std::size_t pages = kPages) { test::NewMemory{pages}.touch(); }
 
 class TaskCountersOfLinuxTest : public ::testing::Test {
  protected:
@@ -531,15 +483,11 @@ TEST_F(TaskCountersOfLinuxTest, OfSomeCpusCountOnlyThere) {
 }
 
 TEST_F(TaskCountersOfLinuxTest, FailForAProcessThatHasEnded) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) ::_exit(0);
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  test::WaitingChild child{[] {}};
+  const pid_t ended = child.pid();
+  child.run();
 
-  const Result<TaskCounters> counters = TaskCounters::of_process(kernel_, roots_, child, kSoftware);
-
-  ASSERT_FALSE(counters);
-  EXPECT_EQ(counters.error().code, ESRCH);
+  EXPECT_THAT(TaskCounters::of_process(kernel_, roots_, ended, kSoftware), FailsWith(ESRCH));
 }
 
 }  // namespace

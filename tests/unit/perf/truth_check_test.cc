@@ -1,6 +1,7 @@
 #include "perf/truth_check.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
@@ -24,6 +25,14 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Eq;
+using ::testing::Ge;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 // In the order of PERF_COUNT_HW_*, and then those of the kernel.
 enum Event {
@@ -242,107 +251,70 @@ TEST(TruthCheckTest, AccusesNoEventOfMachinesThatAreBusyAndMultiplexed) {
   EXPECT_GT(known, checked * 9 / 10);
 }
 
-TEST(TruthCheckTest, FindsAPmuThatCountsNothing) {
-  const Lies lies = lies_of([](Machine&, const Counter&, std::uint64_t) { return 0; });
+TEST(TruthCheckTest, FindsEachKindOfPmuThatLies) {
+  using Truthful = std::uint64_t;
+  struct Row {
+    const char* pmu;
+    Machine::Pmu tells;
+    testing::Matcher<Lies> lies;
+  };
+  const Lies stuck = {"cycles stuck", "instructions stuck", "branches stuck"};
+  const Lies off_by_factor = {"instructions off_by_factor", "branches off_by_factor"};
+  const Row rows[] = {
+      {"counts nothing", [](Machine&, const Counter&, Truthful) { return 0; }, Eq(stuck)},
+      {"is stuck", [](Machine&, const Counter&, Truthful) { return 395; }, Eq(stuck)},
+      {"counts next to nothing",
+       [](Machine&, const Counter&, Truthful truth) { return truth / 1000; },
+       UnorderedElementsAre("cycles too_small", "instructions too_small", "branches too_small")},
+      {"is narrower than the kernel believes",  // set to -2^47, of which 32 bits are stored
+       [](Machine&, const Counter&, Truthful truth) { return truth - (std::uint64_t{1} << 47); },
+       Contains("instructions jumps")},
+      {"counts twice", [](Machine&, const Counter&, Truthful truth) { return 2 * truth; },
+       Eq(off_by_factor)},
+      {"counts a third", [](Machine&, const Counter&, Truthful truth) { return truth / 3; },
+       Eq(off_by_factor)},
+      {"swaps cycles and instructions, references and misses, branches and misses",
+       [](Machine& machine, const Counter& counter, Truthful) {
+         Counter other = counter;
+         other.event ^= 1U;
+         return machine.true_count(other);
+       },
+       AllOf(Contains(AnyOf("instructions erratic", "instructions off_by_factor")),
+             Contains("branches too_small"))},
+      {"counts all CPUs",
+       [](Machine& machine, const Counter& counter, Truthful) {
+         return machine.of_all_cpus(counter.event);
+       },
+       UnorderedElementsAre("instructions counts_other_cpus", "branches counts_other_cpus")},
+      {"is random",
+       [](Machine& machine, const Counter&, Truthful) {
+         return machine.between(0, std::uint64_t{1} << 40);
+       },
+       SizeIs(Ge(2U))},
+      {"is dead on half of the CPUs",
+       [](Machine&, const Counter& counter, Truthful truth) {
+         return counter.cpu % 2 == 1 ? 0 : truth;
+       },
+       Eq(stuck)},
+      {"moves while the task sleeps",
+       [](Machine& machine, const Counter&, Truthful truth) {
+         return truth + static_cast<std::uint64_t>(machine.slept().count());
+       },
+       IsSupersetOf({"instructions moves_while_idle", "branches moves_while_idle"})},
+      {"jumps",
+       [reads = 0U](Machine&, const Counter&, Truthful truth) mutable {
+         return truth + (std::uint64_t{++reads} << 48);
+       },
+       IsSupersetOf({"cycles jumps", "instructions jumps"})},
+      {"has more misses than references",
+       [](Machine& machine, const Counter& counter, Truthful truth) {
+         const bool is_miss = counter.event == kCacheMisses || counter.event == kBranchMisses;
+         return truth + (is_miss ? 3 * machine.of_all_cpus(kBranches) : 0);
+       },
+       UnorderedElementsAre("branch-misses above_references", "cache-misses above_references")},
+  };
 
-  EXPECT_EQ(lies, (Lies{"cycles stuck", "instructions stuck", "branches stuck"}));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatIsStuck) {
-  const Lies lies = lies_of([](Machine&, const Counter&, std::uint64_t) { return 395; });
-
-  EXPECT_EQ(lies, (Lies{"cycles stuck", "instructions stuck", "branches stuck"}));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatCountsNextToNothing) {
-  const Lies lies =
-      lies_of([](Machine&, const Counter&, std::uint64_t truth) { return truth / 1000; });
-
-  EXPECT_EQ(lies, (Lies{"cycles too_small", "instructions too_small", "branches too_small"}));
-}
-
-TEST(TruthCheckTest, FindsCountersThatAreNarrowerThanTheKernelBelieves) {
-  const Lies lies = lies_of([](Machine&, const Counter&, std::uint64_t truth) {
-    return truth - (std::uint64_t{1} << 47);  // set to -2^47, of which 32 bits are stored
-  });
-
-  EXPECT_TRUE(lies.contains("instructions jumps"));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatCountsTwice) {
-  const Lies lies =
-      lies_of([](Machine&, const Counter&, std::uint64_t truth) { return 2 * truth; });
-
-  EXPECT_EQ(lies, (Lies{"instructions off_by_factor", "branches off_by_factor"}));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatCountsAThird) {
-  const Lies lies =
-      lies_of([](Machine&, const Counter&, std::uint64_t truth) { return truth / 3; });
-
-  EXPECT_EQ(lies, (Lies{"instructions off_by_factor", "branches off_by_factor"}));
-}
-
-TEST(TruthCheckTest, FindsEventsThatAreSwapped) {
-  const Lies lies = lies_of([](Machine& machine, const Counter& counter, std::uint64_t) {
-    Counter other = counter;
-    other.event ^= 1U;  // cycles and instructions, references and misses, branches and misses
-    return machine.true_count(other);
-  });
-
-  EXPECT_TRUE(lies.contains("instructions erratic") || lies.contains("instructions off_by_factor"));
-  EXPECT_TRUE(lies.contains("branches too_small"));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatCountsAllCpus) {
-  const Lies lies = lies_of([](Machine& machine, const Counter& counter, std::uint64_t) {
-    return machine.of_all_cpus(counter.event);
-  });
-
-  EXPECT_EQ(lies, (Lies{"instructions counts_other_cpus", "branches counts_other_cpus"}));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatIsRandom) {
-  const Lies lies = lies_of([](Machine& machine, const Counter&, std::uint64_t) {
-    return machine.between(0, std::uint64_t{1} << 40);
-  });
-
-  EXPECT_GE(lies.size(), 2U);
-}
-
-TEST(TruthCheckTest, FindsAPmuThatIsDeadOnHalfOfTheCpus) {
-  const Lies lies = lies_of([](Machine&, const Counter& counter, std::uint64_t truth) {
-    return counter.cpu % 2 == 1 ? 0 : truth;
-  });
-
-  EXPECT_EQ(lies, (Lies{"cycles stuck", "instructions stuck", "branches stuck"}));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatMovesWhileTheTaskSleeps) {
-  const Lies lies = lies_of([](Machine& machine, const Counter&, std::uint64_t truth) {
-    return truth + static_cast<std::uint64_t>(machine.slept().count());
-  });
-
-  EXPECT_TRUE(lies.contains("instructions moves_while_idle"));
-  EXPECT_TRUE(lies.contains("branches moves_while_idle"));
-}
-
-TEST(TruthCheckTest, FindsAPmuThatJumps) {
-  const Lies lies = lies_of([reads = 0U](Machine&, const Counter&, std::uint64_t truth) mutable {
-    return truth + (std::uint64_t{++reads} << 48);
-  });
-
-  EXPECT_TRUE(lies.contains("cycles jumps"));
-  EXPECT_TRUE(lies.contains("instructions jumps"));
-}
-
-TEST(TruthCheckTest, FindsMoreMissesThanReferences) {
-  const Lies lies = lies_of([](Machine& machine, const Counter& counter, std::uint64_t truth) {
-    if (counter.event != kCacheMisses && counter.event != kBranchMisses) return truth;
-    return truth + 3 * machine.of_all_cpus(kBranches);
-  });
-
-  EXPECT_EQ(lies, (Lies{"branch-misses above_references", "cache-misses above_references"}));
+  for (const Row& row : rows) EXPECT_THAT(lies_of(row.tells), row.lies) << row.pmu;
 }
 
 TEST(TruthCheckTest, FindsAClockThatIsSlow) {
