@@ -26,9 +26,13 @@
 namespace pex::events {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 using Resolved = Result<std::vector<EventSpec>, Unresolved>;
@@ -55,6 +59,17 @@ Resolved resolve(const EventResolver& resolver, const std::string& text) {
 /// Of one that is one event there, in one instance.
 EventSpec resolved_on(const std::string& machine, const std::string& text) {
   return resolve(resolver_of(machine), text)->front();
+}
+
+perf::EventAttributes attributes_of(const EventSpec& event) {
+  return event.instances.front().attributes;
+}
+
+/// Why it cannot be counted there.
+Unresolved refusal_of(const EventResolver& resolver, const std::string& text) {
+  const Resolved event = resolve(resolver, text);
+  EXPECT_FALSE(event) << text;
+  return event ? Unresolved{} : event.error();
 }
 
 std::vector<std::string> table_names() {
@@ -271,28 +286,20 @@ TEST(EventResolverTest, HelpsInOneSentence) {
 }
 
 TEST(EventResolverTest, ResolvesAliases) {
-  struct Row {
-    const char* alias;
-    const char* name;
-  };
-  const Row rows[] = {
-      {"cpu-cycles", "cycles"},
-      {"branch-instructions", "branches"},
-      {"idle-cycles-frontend", "stalled-cycles-frontend"},
-      {"idle-cycles-backend", "stalled-cycles-backend"},
-      {"faults", "page-faults"},
-      {"cs", "context-switches"},
-      {"migrations", "cpu-migrations"},
-      {"cpu-cycles:u", "cycles:u"},
-  };
+  for (const auto& [alias, name] : {std::pair{"cpu-cycles", "cycles"},
+                                    {"branch-instructions", "branches"},
+                                    {"idle-cycles-frontend", "stalled-cycles-frontend"},
+                                    {"idle-cycles-backend", "stalled-cycles-backend"},
+                                    {"faults", "page-faults"},
+                                    {"cs", "context-switches"},
+                                    {"migrations", "cpu-migrations"},
+                                    {"cpu-cycles:u", "cycles:u"}}) {
+    const EventSpec by_alias = resolved_on("intel_client", alias);
+    const EventSpec by_name = resolved_on("intel_client", name);
 
-  for (const Row& row : rows) {
-    const EventSpec by_alias = resolved_on("intel_client", row.alias);
-    const EventSpec by_name = resolved_on("intel_client", row.name);
-
-    EXPECT_EQ(by_alias.identity.name, row.name);
+    EXPECT_EQ(by_alias.identity.name, name);
     EXPECT_EQ(by_alias.identity.metric, by_name.identity.metric);
-    EXPECT_EQ(by_alias.instances.front().attributes, by_name.instances.front().attributes);
+    EXPECT_EQ(attributes_of(by_alias), attributes_of(by_name));
   }
 }
 
@@ -323,6 +330,7 @@ TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeaves) {
     const char* text;
     const char* name;
     const char* help;
+    const char* machine = "intel_client";
   };
   const Row rows[] = {
       {"instructions", "instructions", "Instructions retired."},
@@ -345,10 +353,16 @@ TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeaves) {
        "Hits of the tracepoint sched:sched_switch, in the kernel."},
       {"mem:4096:w:u", "mem:0x1000/4:w:u", "Writes to the 4 bytes at 0x1000, in user mode."},
       {"mem:4096:x", "mem:0x1000/8:x", "Executions of the instruction at 0x1000."},
+      // what x86 ignores
+      {"instructions:h", "instructions:h", "Instructions retired, in the hypervisor.",
+       "arm_neoverse"},
+      {"instructions:IGk", "instructions:kGI",
+       "Instructions retired, in the kernel, inside of virtual machines, while not idle.",
+       "arm_neoverse"},
   };
 
   for (const Row& row : rows) {
-    const EventIdentity identity = resolved_on("intel_client", row.text).identity;
+    const EventIdentity identity = resolved_on(row.machine, row.text).identity;
 
     EXPECT_EQ(identity.name, row.name);
     EXPECT_EQ(identity.help, row.help);
@@ -396,26 +410,6 @@ TEST(EventResolverTest, ATracepointIsFoundByItsListedNameWhateverThatLooksLike) 
   }
 }
 
-TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeavesThatX86Ignores) {
-  struct Row {
-    const char* text;
-    const char* name;
-    const char* help;
-  };
-  const Row rows[] = {
-      {"instructions:h", "instructions:h", "Instructions retired, in the hypervisor."},
-      {"instructions:IGk", "instructions:kGI",
-       "Instructions retired, in the kernel, inside of virtual machines, while not idle."},
-  };
-
-  for (const Row& row : rows) {
-    const EventIdentity identity = resolved_on("arm_neoverse", row.text).identity;
-
-    EXPECT_EQ(identity.name, row.name);
-    EXPECT_EQ(identity.help, row.help);
-  }
-}
-
 // Nothing is counted there, so nothing is wrong about it.
 TEST(EventResolverTest, LetsPassWhatX86IgnoresWhereNothingCounts) {
   const test::TempTree tree{{"sys/bus/event_source/devices/software/type", "1\n"}};
@@ -426,47 +420,23 @@ TEST(EventResolverTest, LetsPassWhatX86IgnoresWhereNothingCounts) {
 }
 
 TEST(EventResolverTest, RefusesModifiersThatWouldNotDoWhatTheySay) {
-  const std::set<std::string> of_this_machine = {"sched:sched_switch:G",
-                                                 "msr/tsc/u",
-                                                 "power/energy-pkg/h",
-                                                 "uncore_cbox_0/clockticks/I",
-                                                 "i915/rc6-residency/G",
-                                                 "cycles:I",
-                                                 "cycles:h",
-                                                 "LLC-loads:uI",
-                                                 "r1c2:h",
-                                                 "cpu/event=0x3c/I",
-                                                 "mem-loads:h"};
-  for (const char* text : {"task-clock:u",
-                           "task-clock:k",
-                           "cpu-clock:uk",
-                           "dummy:u",
-                           "bpf-output:u",
-                           "context-switches:u",
-                           "cpu-migrations:u",
-                           "migrations:u",
-                           "cgroup-switches:u",
-                           "context-switches:uh",
-                           "page-faults:H",
-                           "minor-faults:I",
-                           "major-faults:h",
-                           "sched:sched_switch:G",
-                           "mem:0x1000:w:h",
-                           "msr/tsc/u",
-                           "power/energy-pkg/h",
-                           "uncore_cbox_0/clockticks/I",
-                           "i915/rc6-residency/G",
-                           "cycles:I",
-                           "cycles:h",
-                           "LLC-loads:uI",
-                           "r1c2:h",
-                           "cpu/event=0x3c/I",
-                           "mem-loads:h"}) {
-    const Resolved event = resolve(resolver_of("intel_client"), text);
+  const auto expect_refused = [](const char* text, bool on_every_machine) {
+    const Unresolved why = refusal_of(resolver_of("intel_client"), text);
+    EXPECT_EQ(why.on_every_machine, on_every_machine) << text;
+    EXPECT_THAT(why.error.remedy.text(), ::testing::StartsWith("write '")) << text;
+  };
 
-    ASSERT_FALSE(event) << text;
-    EXPECT_EQ(event.error().on_every_machine, !of_this_machine.contains(text)) << text;
-    EXPECT_THAT(event.error().error.remedy.text(), ::testing::StartsWith("write '"));
+  for (const char* text : {"task-clock:u", "task-clock:k", "cpu-clock:uk", "dummy:u",
+                           "bpf-output:u", "context-switches:u", "cpu-migrations:u", "migrations:u",
+                           "cgroup-switches:u", "context-switches:uh", "page-faults:H",
+                           "minor-faults:I", "major-faults:h", "mem:0x1000:w:h"}) {
+    expect_refused(text, true);
+  }
+  for (const char* text :
+       {"sched:sched_switch:G", "msr/tsc/u", "power/energy-pkg/h", "uncore_cbox_0/clockticks/I",
+        "i915/rc6-residency/G", "cycles:I", "cycles:h", "LLC-loads:uI", "r1c2:h",
+        "cpu/event=0x3c/I", "mem-loads:h"}) {
+    expect_refused(text, false);
   }
 }
 
@@ -504,11 +474,10 @@ TEST(EventResolverTest, SuggestsTheNearestNameForOneThatIsNotKnown) {
   };
 
   for (const Row& row : rows) {
-    const Resolved event = resolve(resolver_of("intel_client"), row.text);
+    const Unresolved why = refusal_of(resolver_of("intel_client"), row.text);
 
-    ASSERT_FALSE(event) << row.text;
-    EXPECT_EQ(event.error().on_every_machine, row.is_error) << row.text;
-    EXPECT_EQ(describe(event.error().error), describe(Error{row.code, row.attempted, row.remedy}));
+    EXPECT_EQ(why.on_every_machine, row.is_error) << row.text;
+    EXPECT_EQ(describe(why.error), describe(Error{row.code, row.attempted, row.remedy}));
   }
 }
 
@@ -542,19 +511,19 @@ TEST(EventResolverTest, TakesANameInCapitalsForAnEventOfTheCorePmuIfThatHasIt) {
 
     ASSERT_TRUE(event) << pmu;
     EXPECT_EQ(event->front().identity.metric, "l1d_penalty_cycles_user");
-    EXPECT_EQ(event->front().instances.front().attributes.type, std::stoul(type));
-    EXPECT_EQ(event->front().instances.front().attributes.config, 5U);
+    EXPECT_EQ(attributes_of(event->front()).type, std::stoul(type));
+    EXPECT_EQ(attributes_of(event->front()).config, 5U);
   }
 }
 
 TEST(EventResolverTest, AWordInPlaceOfANumberIsForTheOperatorToChooseAndTheRemedySaysHow) {
   const test::TempTree tree = ibm("cpu", "4");
   const EventResolver resolver = resolver_below(tree.root());
-  const Resolved without = resolve(resolver, "hv_24x7/OS,core=1/");
 
-  ASSERT_FALSE(without);
-  EXPECT_FALSE(without.error().on_every_machine);
-  EXPECT_EQ(without.error().error.remedy.text(), "write 'hv_24x7/OS,core=0x1,lpar=NUMBER/'");
+  const Unresolved without = refusal_of(resolver, "hv_24x7/OS,core=1/");
+
+  EXPECT_FALSE(without.on_every_machine);
+  EXPECT_EQ(without.error.remedy.text(), "write 'hv_24x7/OS,core=0x1,lpar=NUMBER/'");
   EXPECT_TRUE(resolve(resolver, "hv_24x7/OS,core=1,lpar=2/"));
 }
 
@@ -562,21 +531,10 @@ TEST(EventResolverTest, AWordThatNamesATermOfThePmuAsksForThatTerm) {
   test::TempTree tree = ibm("cpu", "4");
   tree.write("sys/bus/event_source/devices/hv_24x7/events/HPM", "starting_index=core,lpar=0x1\n");
   const EventResolver resolver = resolver_below(tree.root());
-  const Resolved without = resolve(resolver, "hv_24x7/HPM/");
 
-  ASSERT_FALSE(without);
-  EXPECT_EQ(without.error().error.remedy.text(), "write 'hv_24x7/HPM,core=NUMBER/'");
-  const Resolved with = resolve(resolver, "hv_24x7/HPM,core=3/");
-  ASSERT_TRUE(with);
-  EXPECT_EQ(with->front().instances.front().attributes.config, 0x103U);
-}
-
-TEST(EventResolverTest, ANameOfTheVendorInsideOfAPmuHasARemedy) {
-  const Resolved inside = resolve(resolver_of("intel_hybrid"), "cpu_core/INST_RETIRED.ANY/");
-
-  ASSERT_FALSE(inside);
-  EXPECT_EQ(inside.error().error.remedy.text(),
-            "write a name of the vendor without the PMU: 'INST_RETIRED.ANY'");
+  EXPECT_EQ(refusal_of(resolver, "hv_24x7/HPM/").error.remedy.text(),
+            "write 'hv_24x7/HPM,core=NUMBER/'");
+  EXPECT_EQ(attributes_of(resolve(resolver, "hv_24x7/HPM,core=3/")->front()).config, 0x103U);
 }
 
 TEST(EventResolverTest, OneCorePmuThatIsNotOnAllCpusIsCountedOnItsOwn) {
@@ -624,6 +582,17 @@ TEST(EventResolverTest, EnergyOfACoreIsADomainOfEnergy) {
   EXPECT_EQ(event->front().identity.labels.front().second, "core");
 }
 
+/// A machine with the event 'meter/draw/'.
+test::TempTree meter(const std::string& unit, const std::string& scale) {
+  const std::string folder = "sys/bus/event_source/devices/meter";
+  return {{folder + "/type", "20\n"},
+          {folder + "/cpumask", "0\n"},
+          {folder + "/format/event", "config:0-7\n"},
+          {folder + "/events/draw", "event=0x1\n"},
+          {folder + "/events/draw.unit", unit + "\n"},
+          {folder + "/events/draw.scale", scale + "\n"}};
+}
+
 TEST(EventResolverTest, UnitsOfSysfsBecomeBaseUnits) {
   struct Row {
     const char* unit;
@@ -655,13 +624,7 @@ TEST(EventResolverTest, UnitsOfSysfsBecomeBaseUnits) {
   };
 
   for (const Row& row : rows) {
-    const std::string meter = "sys/bus/event_source/devices/meter";
-    const test::TempTree tree{{meter + "/type", "20\n"},
-                              {meter + "/cpumask", "0\n"},
-                              {meter + "/format/event", "config:0-7\n"},
-                              {meter + "/events/draw", "event=0x1\n"},
-                              {meter + "/events/draw.unit", std::string(row.unit) + "\n"},
-                              {meter + "/events/draw.scale", std::string(row.scale) + "\n"}};
+    const test::TempTree tree = meter(row.unit, row.scale);
 
     const Resolved event = resolve(resolver_below(tree.root()), "meter/draw/");
 
@@ -687,6 +650,9 @@ class ChannelsTest : public ::testing::Test {
   Resolved resolved(const std::string& text) const {
     return resolve(resolver_below(tree_.root()), text);
   }
+  Unresolved refusal(const std::string& text) const {
+    return refusal_of(resolver_below(tree_.root()), text);
+  }
 
   test::TempTree tree_{
       {"sys/bus/event_source/devices/uncore_imc_0/type", "20\n"},
@@ -711,41 +677,33 @@ TEST_F(ChannelsTest, AreAnEventTogetherWhenAllOfThemHaveIt) {
 
 TEST_F(ChannelsTest, AreNoSumWithoutOneOfThem) {
   for (const char* text : {"uncore_imc/reads/", "uncore_*/reads/"}) {
-    const Resolved event = resolved(text);
+    const Unresolved why = refusal(text);
 
-    ASSERT_FALSE(event) << text;
-    EXPECT_FALSE(event.error().on_every_machine);
-    EXPECT_EQ(event.error().error,
-              (Error{ENOENT,
-                     "PMU 'uncore_imc_1' has no event 'reads', and the sum over uncore_imc would "
-                     "lack it",
-                     "name the PMUs that have it, as in 'uncore_imc_0/reads/'"}));
+    EXPECT_FALSE(why.on_every_machine);
+    EXPECT_EQ(why.error, (Error{ENOENT,
+                                "PMU 'uncore_imc_1' has no event 'reads', and the sum over "
+                                "uncore_imc would lack it",
+                                "name the PMUs that have it, as in 'uncore_imc_0/reads/'"}));
   }
 }
 
 TEST_F(ChannelsTest, AreNoSumWhenOneCannotEncodeTheTerms) {
-  const Resolved event = resolved("uncore_imc/event=0x1f/");
+  const Unresolved why = refusal("uncore_imc/event=0x1f/");
 
-  ASSERT_FALSE(event);
-  EXPECT_EQ(event.error().at.characters, 11U);
-  EXPECT_EQ(event.error().error.attempted,
+  EXPECT_EQ(why.at.characters, 11U);
+  EXPECT_EQ(why.error.attempted,
             "0x1f is too large for 'event' of PMU 'uncore_imc_1', and the sum over uncore_imc "
             "would lack it");
 }
 
 TEST_F(ChannelsTest, AreNoSumOfDifferentUnitsOrScales) {
-  struct Row {
-    const char* scale;
-    const char* unit;
-  };
-  for (const Row& row : {Row{"32", "Bytes"}, Row{"64", "MiB"}}) {
-    write_event("1", "reads", "event=0x1", row.scale, row.unit);
+  for (const auto& [scale, unit] : {std::pair{"32", "Bytes"}, {"64", "MiB"}}) {
+    write_event("1", "reads", "event=0x1", scale, unit);
 
-    const Resolved event = resolved("uncore_imc/reads/");
+    const Error error = refusal("uncore_imc/reads/").error;
 
-    ASSERT_FALSE(event) << row.scale << row.unit;
-    EXPECT_EQ(event.error().error.code, EINVAL);
-    EXPECT_THAT(event.error().error.attempted, HasSubstr("PMU 'uncore_imc_1' counts 'reads' in"));
+    EXPECT_EQ(error.code, EINVAL) << scale << unit;
+    EXPECT_THAT(error.attempted, HasSubstr("PMU 'uncore_imc_1' counts 'reads' in"));
   }
 }
 
@@ -755,10 +713,7 @@ TEST_F(ChannelsTest, AreOneEachWhenTheyAreAskedOneByOne) {
 }
 
 TEST_F(ChannelsTest, KeepTheirOwnErrorWhenNoneHasTheEvent) {
-  const Resolved event = resolved("uncore_imc/xyzzy/");
-
-  ASSERT_FALSE(event);
-  EXPECT_EQ(event.error().error.attempted, "PMU 'uncore_imc_0' has no term 'xyzzy'");
+  EXPECT_EQ(refusal("uncore_imc/xyzzy/").error.attempted, "PMU 'uncore_imc_0' has no term 'xyzzy'");
 }
 
 TEST(EventResolverTest, ReportsWhatItDoesNotUnderstandInAnEventOfSysfs) {
@@ -769,14 +724,12 @@ TEST(EventResolverTest, ReportsWhatItDoesNotUnderstandInAnEventOfSysfs) {
       {"sys/bus/event_source/devices/odd/events/term", "level=1\n"},
       {"sys/bus/event_source/devices/odd/events/wide", "event=0x100\n"},
   };
-  const EventResolver resolver = resolver_below(tree.root());
 
   for (const char* text : {"odd/word/", "odd/term/", "odd/wide/"}) {
-    const Resolved event = resolve(resolver, text);
+    const Unresolved why = refusal_of(resolver_below(tree.root()), text);
 
-    ASSERT_FALSE(event) << text;
-    EXPECT_FALSE(event.error().on_every_machine);
-    EXPECT_EQ(event.error().at.characters, 4U);
+    EXPECT_FALSE(why.on_every_machine) << text;
+    EXPECT_EQ(why.at.characters, 4U) << text;
   }
 }
 
@@ -811,31 +764,29 @@ TEST(EventResolverTest, ProbesOnlyWhereAFunctionBeginsInAFileThatOthersCanReplac
   const test::TempTree tree{{"open/"}};
   const std::string file = tree.path("open/program");
   std::filesystem::copy_file("/proc/self/exe", file);
-  const std::uint64_t begin = *elf::symbol_offset(file, "main");
-  const auto resolved_at = [&](const std::string& place) {
-    return resolve(resolver_of("intel_client"), "uprobe:" + file + ":" + place);
-  };
-  EXPECT_TRUE(resolved_at("main+0x4"));
+  const std::string begin = std::to_string(*elf::symbol_offset(file, "main"));
+  const std::string behind = std::to_string(*elf::symbol_offset(file, "main") + 4);
+  const EventResolver resolver = resolver_of("intel_client");
+  const std::string probe = "uprobe:" + file + ":";
+  EXPECT_TRUE(resolve(resolver, probe + "main+0x4"));
   std::filesystem::permissions(tree.path("open"), std::filesystem::perms::all);
 
-  EXPECT_TRUE(resolved_at("main"));
-  EXPECT_TRUE(resolved_at(std::to_string(begin)));
-  for (const std::string& place : {std::string("main+0x4"), std::to_string(begin + 4)}) {
-    const Resolved inside = resolved_at(place);
-    ASSERT_FALSE(inside) << place;
-    EXPECT_EQ(inside.error().error.code, EACCES);
-    EXPECT_THAT(inside.error().error.attempted, HasSubstr("no function begins there"));
+  EXPECT_TRUE(resolve(resolver, probe + "main"));
+  EXPECT_TRUE(resolve(resolver, probe + begin));
+  for (const std::string& place : {std::string("main+0x4"), behind}) {
+    const Error error = refusal_of(resolver, probe + place).error;
+    EXPECT_EQ(error.code, EACCES);
+    EXPECT_THAT(error.attempted, HasSubstr("no function begins there"));
   }
 }
 
 TEST(EventResolverTest, RefusesAProbeByTheWordsOfItsPmu) {
   for (const char* text : {"uprobe/config1=0x7f0000001000,config2=0x10/", "uprobe/retprobe/",
                            "kprobe/config1=0x7f0000001000/", "?probe/r1/"}) {
-    const Resolved event = resolve(resolver_of("intel_client"), text);
+    const Error error = refusal_of(resolver_of("intel_client"), text).error;
 
-    ASSERT_FALSE(event) << text;
-    EXPECT_THAT(event.error().error.attempted, HasSubstr("cannot be given"));
-    EXPECT_THAT(describe(event.error().error), HasSubstr("probe:"));
+    EXPECT_THAT(error.attempted, HasSubstr("cannot be given")) << text;
+    EXPECT_THAT(describe(error), HasSubstr("probe:")) << text;
   }
 }
 
@@ -843,11 +794,10 @@ TEST(EventResolverTest, NamesTheConfiguredFileOfAProbeThatItCannotFind) {
   const test::TempTree tree{{"program", "no program"}, {"folder/"}};
 
   for (const char* place : {"none:main", "none:0x10", "program:main", "folder:0x10"}) {
-    const Resolved event = resolve(resolver_of("intel_client"), "uprobe:" + tree.path(place));
+    const Unresolved why = refusal_of(resolver_of("intel_client"), "uprobe:" + tree.path(place));
 
-    ASSERT_FALSE(event) << place;
-    EXPECT_THAT(event.error().error.attempted, HasSubstr(tree.path("")));
-    EXPECT_THAT(event.error().error.attempted, Not(HasSubstr("/proc/self/fd")));
+    EXPECT_THAT(why.error.attempted,
+                AllOf(HasSubstr(tree.path("")), Not(HasSubstr("/proc/self/fd"))));
   }
 }
 
@@ -863,10 +813,8 @@ TEST(EventResolverTest, NeedsNoHardwareCounters) {
 TEST(EventResolverTest, ReportsWhatAKernelWithoutPerfEventsLacks) {
   const test::TempTree tree{{"sys/"}};
 
-  const Resolved event = resolve(resolver_below(tree.root()), "msr/tsc/");
-
-  ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().error.remedy.text(), HasSubstr("CONFIG_PERF_EVENTS"));
+  EXPECT_THAT(refusal_of(resolver_below(tree.root()), "msr/tsc/").error.remedy.text(),
+              HasSubstr("CONFIG_PERF_EVENTS"));
 }
 
 TEST(EventResolverTest, FailsWhereThePmusCannotBeRead) {
@@ -981,21 +929,13 @@ RC_GTEST_PROP(EventResolverTest, AnswersToAnyText, ()) {
 // list
 
 TEST(EventResolverTest, AnEventWhoseScaleIsNoNumberIsToldWithThatReasonAndNotListed) {
-  const std::string meter = "sys/bus/event_source/devices/meter";
-  const test::TempTree tree{{meter + "/type", "20\n"},
-                            {meter + "/cpumask", "0\n"},
-                            {meter + "/format/event", "config:0-7\n"},
-                            {meter + "/events/draw", "event=0x1\n"},
-                            {meter + "/events/draw.scale", "one\n"}};
+  const test::TempTree tree = meter({}, "one");
   const EventResolver resolver = resolver_below(tree.root());
 
-  const Resolved event = resolve(resolver, "meter/draw/");
+  const Error error = refusal_of(resolver, "meter/draw/").error;
 
-  ASSERT_FALSE(event);
-  EXPECT_EQ(event.error().error.attempted,
-            "event 'draw' of PMU 'meter' has no number in its file .scale");
-  EXPECT_EQ(event.error().error.remedy.text(),
-            "write 'meter/event=0x1/' with a name, 'unit' and 'scale'");
+  EXPECT_EQ(error.attempted, "event 'draw' of PMU 'meter' has no number in its file .scale");
+  EXPECT_EQ(error.remedy.text(), "write 'meter/event=0x1/' with a name, 'unit' and 'scale'");
   EXPECT_NE(list_events(resolver).back().pmu, "meter");
 }
 
@@ -1012,42 +952,30 @@ TEST(ListEventsTest, ListsOnlyWhatCanBePasted) {
   }
 }
 
-TEST(ListEventsTest, ListsEachNameOnceByKind) {
+TEST(ListEventsTest, ListsEachNameOnceByKindAndNoLevels) {
   const EventResolver resolver = resolver_of("intel_client");
 
-  const std::vector<ListedEvent> listed = list_events(resolver);
-
-  std::set<std::string> names;
+  std::vector<std::string> names;
   std::vector<std::string> kinds;
-  for (const ListedEvent& event : listed) {
-    EXPECT_TRUE(names.insert(event.name).second) << event.name;
+  for (const ListedEvent& event : list_events(resolver)) {
+    names.push_back(event.name);
     const std::string kind(event.kind);
     if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
   }
-  const std::vector<std::string> order = {"hardware", "software", "cache", "pmu", "tracepoint"};
-  ASSERT_GE(kinds.size(), order.size());
-  EXPECT_TRUE(std::equal(order.begin(), order.end(), kinds.begin()));
-  for (const char* name :
-       {"cycles", "task-clock", "LLC-loads", "cpu/mem-loads/", "power/energy-pkg/",
-        "uncore_cbox_0/clockticks/", "sched:sched_switch"}) {
-    EXPECT_THAT(names, Contains(name));
-  }
-}
 
-TEST(ListEventsTest, LeavesOutLevels) {
-  for (const ListedEvent& event : list_events(resolver_of("intel_client"))) {
-    EXPECT_THAT(event.name, Not(HasSubstr("cpu_thermal_margin")));
-  }
+  EXPECT_EQ(names.size(), std::set(names.begin(), names.end()).size());
+  kinds.resize(5);  // then those of a vendor
+  EXPECT_THAT(kinds, ElementsAre("hardware", "software", "cache", "pmu", "tracepoint"));
+  EXPECT_THAT(names, IsSupersetOf({"cycles", "task-clock", "LLC-loads", "cpu/mem-loads/",
+                                   "power/energy-pkg/", "uncore_cbox_0/clockticks/",
+                                   "sched:sched_switch"}));
+  EXPECT_THAT(names, Not(Contains(HasSubstr("cpu_thermal_margin"))));
 }
 
 TEST(ListEventsTest, ListsEventsOfBothCorePmusOfAHybridMachine) {
-  std::set<std::string> names;
-  for (const ListedEvent& event : list_events(resolver_of("intel_hybrid"))) {
-    names.insert(event.name);
-  }
-
-  EXPECT_THAT(names, Contains("cpu_core/mem-loads/"));
-  EXPECT_THAT(names, Contains("cpu_atom/mem-loads/"));
+  EXPECT_THAT(list_events(resolver_of("intel_hybrid")),
+              AllOf(Contains(Field(&ListedEvent::name, "cpu_core/mem-loads/")),
+                    Contains(Field(&ListedEvent::name, "cpu_atom/mem-loads/"))));
 }
 
 }  // namespace

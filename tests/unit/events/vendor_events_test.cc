@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "events/event_resolver.h"
+#include "support/results.h"
 #include "support/temp_tree.h"
 
 namespace pex::events {
 namespace {
 
+using test::FailsWith;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -89,8 +91,7 @@ TEST_F(VendorEventsTest, SayWhatIsWrongWithAName) {
   for (const Row& row : rows) {
     const auto encodings = encode_vendor_event(row.name);
 
-    ASSERT_FALSE(encodings) << row.name;
-    EXPECT_EQ(encodings.error().code, ENOENT);
+    ASSERT_THAT(encodings, FailsWith(ENOENT)) << row.name;
     EXPECT_THAT(encodings.error().attempted, HasSubstr(row.why));
     EXPECT_EQ(encodings.error().remedy.text(), row.remedy);
   }
