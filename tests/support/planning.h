@@ -51,6 +51,12 @@ inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& 
   return plan_on(machine_name, groups, kernel);
 }
 
+/// One group "core" of scope cpu, perhaps with more keys.
+inline std::string group_of(const std::string& events, const std::string& keys = {}) {
+  return "  - {name: core, scope: cpu, events: [" + events + "]" + (keys.empty() ? "" : ", ") +
+         keys + "}\n";
+}
+
 /// "core on cpu_atom: cycles, instructions": those that are published, without their auxiliary.
 inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
   std::vector<std::string> groups;

@@ -1,6 +1,5 @@
 // The names of cgroups from the records of the real kernel (cgroup/discovery/discovery.h).
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -16,7 +15,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -15,9 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "perf/linux_perf_kernel.h"
 #include "perf/ring_buffer.h"

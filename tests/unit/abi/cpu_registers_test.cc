@@ -6,7 +6,6 @@
 #include <iostream>
 #include <limits>
 #include <optional>
-#include <sstream>
 
 namespace pex::perf {
 namespace {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>

@@ -11,7 +11,6 @@
 #include <functional>
 #include <iostream>
 #include <limits>
-#include <string>
 #include <string_view>
 #include <vector>
 

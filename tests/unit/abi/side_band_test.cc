@@ -1,7 +1,6 @@
 // Side-band records of the real kernel: each is caused by doing what it reports.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -10,18 +9,13 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 

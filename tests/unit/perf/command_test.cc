@@ -40,6 +40,18 @@ Result<CommandEnd> run(const std::vector<std::string>& arguments) {
   return command->wait();
 }
 
+Command prepared(const std::vector<std::string>& arguments) {
+  Result<Command> command = Command::prepare(arguments);
+  EXPECT_TRUE(command);
+  return *std::move(command);
+}
+
+Command started(const std::vector<std::string>& arguments) {
+  Command command = prepared(arguments);
+  EXPECT_TRUE(command.start());
+  return command;
+}
+
 bool is_there(int pid) { return ::kill(pid, 0) == 0; }
 
 /// Signals that a process blocks or ignores, as /proc has them: "SigBlk" or "SigIgn".
@@ -80,14 +92,13 @@ TEST(CommandTest, ExecutesNothingBeforeItIsStarted) {
   ASSERT_EQ(::pipe(ends), 0);  // inherited
   const UniqueFd reads{ends[0]};
   UniqueFd writes{ends[1]};
-  Result<Command> command = Command::prepare(shell("echo x >&" + std::to_string(writes.get())));
-  ASSERT_TRUE(command);
+  Command command = prepared(shell("echo x >&" + std::to_string(writes.get())));
   pollfd readable{reads.get(), POLLIN, 0};
 
   EXPECT_EQ(::poll(&readable, 1, 50), 0);
-  ASSERT_TRUE(command->start());
+  ASSERT_TRUE(command.start());
   EXPECT_EQ(::poll(&readable, 1, 30'000), 1);
-  EXPECT_EQ(command->wait()->shell_status(), 0);
+  EXPECT_EQ(command.wait()->shell_status(), 0);
 }
 
 /// One by each of so many threads, all at once.
@@ -144,20 +155,17 @@ TEST(CommandTest, ReportsWhyTheProgramCannotBeExecuted) {
 }
 
 TEST(CommandTest, HasEndedWhenItsProgramCannotBeExecuted) {
-  Result<Command> command = Command::prepare({"/nonexistent/program"});
-  ASSERT_TRUE(command);
+  Command command = prepared({"/nonexistent/program"});
 
-  EXPECT_FALSE(command->start());
-  EXPECT_FALSE(is_there(command->pid()));
+  EXPECT_FALSE(command.start());
+  EXPECT_FALSE(is_there(command.pid()));
 }
 
 TEST(CommandTest, IsStartedOnce) {
-  Result<Command> command = Command::prepare({"true"});
-  ASSERT_TRUE(command);
-  ASSERT_TRUE(command->start());
+  Command command = started({"true"});
 
-  EXPECT_THAT(command->start(), FailsWith(EALREADY));
-  EXPECT_EQ(command->wait()->shell_status(), 0);
+  EXPECT_THAT(command.start(), FailsWith(EALREADY));
+  EXPECT_EQ(command.wait()->shell_status(), 0);
 }
 
 TEST(CommandTest, NeedsAProgram) { EXPECT_THAT(Command::prepare({}), FailsWith(EINVAL)); }
@@ -165,9 +173,8 @@ TEST(CommandTest, NeedsAProgram) { EXPECT_THAT(Command::prepare({}), FailsWith(E
 TEST(CommandTest, ThatIsNeverStartedEndsWithItsObjectAndLeavesNoZombie) {
   int pid = 0;
   {
-    const Result<Command> command = Command::prepare({"true"});
-    ASSERT_TRUE(command);
-    pid = command->pid();
+    const Command command = prepared({"true"});
+    pid = command.pid();
     EXPECT_TRUE(is_there(pid));
   }
   EXPECT_FALSE(is_there(pid));
@@ -177,48 +184,42 @@ TEST(CommandTest, ThatIsNeverStartedEndsWithItsObjectAndLeavesNoZombie) {
 TEST(CommandTest, ThatRunsEndsWithItsObject) {
   int pid = 0;
   {
-    Result<Command> command = Command::prepare({"sleep", "1000"});
-    ASSERT_TRUE(command);
-    ASSERT_TRUE(command->start());
-    pid = command->pid();
+    const Command command = started({"sleep", "1000"});
+    pid = command.pid();
   }
   EXPECT_FALSE(is_there(pid));
 }
 
 TEST(CommandTest, ThatIsMovedStaysOneProcess) {
-  Result<Command> first = Command::prepare({"true"});
-  Result<Command> second = Command::prepare({"true"});
-  ASSERT_TRUE(first && second);
-  const int replaced = first->pid();
-  const int kept = second->pid();
+  Command first = prepared({"true"});
+  Command second = prepared({"true"});
+  const int replaced = first.pid();
+  const int kept = second.pid();
 
-  *first = std::move(*second);
+  first = std::move(second);
 
   EXPECT_FALSE(is_there(replaced));
-  EXPECT_EQ(first->pid(), kept);
-  ASSERT_TRUE(first->start());
-  EXPECT_EQ(first->wait()->shell_status(), 0);
+  EXPECT_EQ(first.pid(), kept);
+  ASSERT_TRUE(first.start());
+  EXPECT_EQ(first.wait()->shell_status(), 0);
 }
 
 TEST(CommandTest, ThatIsKilledWhileItWaitsHasThatEnd) {
-  Result<Command> command = Command::prepare({"true"});
-  ASSERT_TRUE(command);
+  Command command = prepared({"true"});
 
-  EXPECT_TRUE(command->send_signal(SIGKILL));
-  ASSERT_TRUE(command->start());  // nothing refused it
+  EXPECT_TRUE(command.send_signal(SIGKILL));
+  ASSERT_TRUE(command.start());  // nothing refused it
 
-  EXPECT_EQ(*command->wait(), (CommandEnd{0, SIGKILL}));
+  EXPECT_EQ(*command.wait(), (CommandEnd{0, SIGKILL}));
 }
 
 TEST(CommandTest, ThatHasNotEndedHasNoEndYet) {
-  Result<Command> command = Command::prepare({"sleep", "1000"});
-  ASSERT_TRUE(command);
-  ASSERT_TRUE(command->start());
+  Command command = started({"sleep", "1000"});
 
-  const Result<std::optional<CommandEnd>> before = command->poll_end();
-  EXPECT_TRUE(command->send_signal(SIGINT));
-  const Result<CommandEnd> end = command->wait();
-  const Result<std::optional<CommandEnd>> after = command->poll_end();
+  const Result<std::optional<CommandEnd>> before = command.poll_end();
+  EXPECT_TRUE(command.send_signal(SIGINT));
+  const Result<CommandEnd> end = command.wait();
+  const Result<std::optional<CommandEnd>> after = command.poll_end();
 
   ASSERT_TRUE(before && end && after);
   EXPECT_FALSE(*before);
@@ -227,15 +228,13 @@ TEST(CommandTest, ThatHasNotEndedHasNoEndYet) {
 }
 
 TEST(CommandTest, ThatHasEndedGetsNoSignals) {
-  Result<Command> command = Command::prepare({"true"});
-  ASSERT_TRUE(command);
-  ASSERT_TRUE(command->start());
-  ASSERT_TRUE(command->wait());
+  Command command = started({"true"});
+  ASSERT_TRUE(command.wait());
 
-  const Result<> sent = command->send_signal(SIGKILL);  // another process may have its number
+  const Result<> sent = command.send_signal(SIGKILL);  // another process may have its number
 
   EXPECT_THAT(sent, FailsWith(ESRCH));
-  EXPECT_EQ(command->wait()->shell_status(), 0);
+  EXPECT_EQ(command.wait()->shell_status(), 0);
 }
 
 /// Runs a program, gives up the right to send it signals and then destroys its object. Returns the
@@ -276,47 +275,39 @@ TEST(CommandTest, ThatMayNotBeKilledIsLeftRunning) {
 }
 
 TEST(CommandTest, IsNotWaitedForBeforeItIsStarted) {
-  Result<Command> command = Command::prepare({"true"});
-  ASSERT_TRUE(command);
+  Command command = prepared({"true"});
 
-  EXPECT_THAT(command->wait(), FailsWith(EINVAL));
-  ASSERT_TRUE(command->start());
-  EXPECT_EQ(command->wait()->shell_status(), 0);
+  EXPECT_THAT(command.wait(), FailsWith(EINVAL));
+  ASSERT_TRUE(command.start());
+  EXPECT_EQ(command.wait()->shell_status(), 0);
 }
 
 TEST(CommandTest, HasADescriptorThatIsReadableAtItsEnd) {
-  Result<Command> command = Command::prepare({"sleep", "1000"});
-  ASSERT_TRUE(command);
-  if (command->end_fd() < 0) GTEST_SKIP() << "this kernel has no pidfd_open";
-  ASSERT_TRUE(command->start());
-  pollfd ended{command->end_fd(), POLLIN, 0};
+  Command command = prepared({"sleep", "1000"});
+  if (command.end_fd() < 0) GTEST_SKIP() << "this kernel has no pidfd_open";
+  ASSERT_TRUE(command.start());
+  pollfd ended{command.end_fd(), POLLIN, 0};
 
   EXPECT_EQ(::poll(&ended, 1, 20), 0);
-  EXPECT_TRUE(command->send_signal(SIGTERM));
+  EXPECT_TRUE(command.send_signal(SIGTERM));
   EXPECT_EQ(::poll(&ended, 1, 30'000), 1);
 }
 
 TEST(CommandTest, HasTheCpuTimeOfTheProgramAndOfItsChildren) {
-  Result<Command> sleeper = Command::prepare({"sleep", "0.2"});
-  Result<Command> worker =
-      Command::prepare(shell("sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; true"));
-  ASSERT_TRUE(sleeper && worker);
-  for (Command* command : {&*sleeper, &*worker}) {
-    ASSERT_TRUE(command->start());
-    ASSERT_TRUE(command->wait());
-  }
+  Command sleeper = started({"sleep", "0.2"});
+  Command worker =
+      started(shell("sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; true"));
+  ASSERT_TRUE(sleeper.wait() && worker.wait());
 
-  EXPECT_LT(sleeper->cpu_time(), std::chrono::milliseconds{100});
-  EXPECT_GT(worker->cpu_time(), std::chrono::milliseconds{10});
+  EXPECT_LT(sleeper.cpu_time(), std::chrono::milliseconds{100});
+  EXPECT_GT(worker.cpu_time(), std::chrono::milliseconds{10});
 }
 
 TEST(CommandTest, FailsWhenItsEndWasTakenElsewhere) {
-  Result<Command> command = Command::prepare({"true"});
-  ASSERT_TRUE(command);
-  ASSERT_TRUE(command->start());
-  ASSERT_EQ(::waitpid(command->pid(), nullptr, 0), command->pid());
+  Command command = started({"true"});
+  ASSERT_EQ(::waitpid(command.pid(), nullptr, 0), command.pid());
 
-  EXPECT_THAT(command->wait(), FailsWith(ECHILD));
+  EXPECT_THAT(command.wait(), FailsWith(ECHILD));
 }
 
 TEST(CommandTest, GetsNoBlockedSignalsAndTheDefaultActionOfSigpipe) {
@@ -377,15 +368,14 @@ TEST(CommandTest, ThatWaitsEndsWithThisProcess) {
 }
 
 TEST(CommandTest, LeavesNoDescriptorInTheProgram) {
-  Result<Command> one = Command::prepare(shell("exit $(ls /proc/self/fd | wc -l)"));
-  Result<Command> two = Command::prepare(shell("exit $(ls /proc/self/fd | wc -l)"));
-  ASSERT_TRUE(one && two);
-  ASSERT_TRUE(one->start());
-  ASSERT_TRUE(two->start());
+  Command one = prepared(shell("exit $(ls /proc/self/fd | wc -l)"));
+  Command two = prepared(shell("exit $(ls /proc/self/fd | wc -l)"));
+  ASSERT_TRUE(one.start());
+  ASSERT_TRUE(two.start());
 
   const int through_system = WEXITSTATUS(std::system("exit $(ls /proc/self/fd | wc -l)"));
-  EXPECT_EQ(one->wait()->status, through_system);
-  EXPECT_EQ(two->wait()->status, through_system);
+  EXPECT_EQ(one.wait()->status, through_system);
+  EXPECT_EQ(two.wait()->status, through_system);
 }
 
 }  // namespace

@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iostream>
+
+#include "perf/event_control.h"
+#include "support/scripted_kernel.h"
 
 namespace pex::perf {
 namespace {
@@ -57,6 +61,17 @@ TEST(EventAttrExample, IsRight) {
   attr.flags = attr_flag(AttrFlag::kTask) | attr_flag(AttrFlag::kSampleIdAll);
 
   EXPECT_EQ(attr.size, kAttrSizeVer9);
+}
+
+TEST(EventControlExample, IsRight) {
+  test::ScriptedKernel kernel;
+  EventAttr attr;
+  const Result<OpenCounter> event = kernel.open_event(attr, {.pid = 0});
+
+  const Result<> stopped = kernel.control(event->fd.get(), EventControl::kDisable, 0);
+  if (!stopped) std::cerr << describe(stopped.error()) << '\n';
+
+  EXPECT_TRUE(stopped);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>

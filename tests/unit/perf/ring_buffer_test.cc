@@ -42,6 +42,8 @@ const std::size_t kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 /// A ring, the kernel that writes to it, and what a visitor has seen.
 class RingBufferTest : public ::testing::Test {
  protected:
+  explicit RingBufferTest(RingMode mode = RingMode::kForward) { open(mode); }
+
   void open(RingMode mode = RingMode::kForward, std::size_t bytes = kPage) {
     EventAttr attr;
     if (mode == RingMode::kOverwrite) attr.flags = attr_flag(AttrFlag::kWriteBackward);
@@ -57,6 +59,12 @@ class RingBufferTest : public ::testing::Test {
   }
   RingReport drain(std::size_t budget = RingBuffer::kNoBudget) {
     return ring_->drain(visitor(), budget);
+  }
+
+  RingReport snapshot() {
+    const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
+    EXPECT_TRUE(report);
+    return report ? *report : RingReport{};
   }
 
   /// Both rings are at a position from which on the next record is divided after `bytes`.
@@ -75,9 +83,12 @@ class RingBufferTest : public ::testing::Test {
   std::vector<Bytes> seen_;
 };
 
-TEST_F(RingBufferTest, IsEmptyWhenItIsOpened) {
-  open();
+class OverwrittenRingTest : public RingBufferTest {
+ protected:
+  OverwrittenRingTest() : RingBufferTest(RingMode::kOverwrite) {}
+};
 
+TEST_F(RingBufferTest, IsEmptyWhenItIsOpened) {
   EXPECT_EQ(drain(), RingReport{});
   EXPECT_EQ(ring_->unread(), 0U);
   EXPECT_EQ(ring_->size(), kPage);
@@ -85,7 +96,6 @@ TEST_F(RingBufferTest, IsEmptyWhenItIsOpened) {
 }
 
 TEST_F(RingBufferTest, GivesEachRecordOnceAndInOrder) {
-  open();
   writer_->write(numbered_record(1, 24));
   writer_->write(numbered_record(2, 40));
 
@@ -102,7 +112,6 @@ TEST_F(RingBufferTest, GivesEachRecordOnceAndInOrder) {
 }
 
 TEST_F(RingBufferTest, GivesTheRoomBackToTheKernel) {
-  open();
   writer_->write(numbered_record(1, 24));
 
   drain();
@@ -111,7 +120,6 @@ TEST_F(RingBufferTest, GivesTheRoomBackToTheKernel) {
 }
 
 TEST_F(RingBufferTest, GivesRoomBackWhileItReads) {
-  open();
   while (writer_->write(numbered_record(1, 64))) {
   }
   std::vector<std::uint64_t> tails;
@@ -124,7 +132,6 @@ TEST_F(RingBufferTest, GivesRoomBackWhileItReads) {
 }
 
 TEST_F(RingBufferTest, EndsAtItsBudget) {
-  open();
   for (std::uint64_t i = 0; i < 5; ++i) writer_->write(numbered_record(i, 24));
 
   EXPECT_EQ(drain(2).records, 2U);
@@ -148,7 +155,6 @@ TEST_F(RingBufferTest, JoinsARecordThatTheEndOfTheRingDivides) {
 }
 
 TEST_F(RingBufferTest, GivesRecordsAlignedToEightBytes) {
-  open();
   move_to_end(8);
   writer_->write(numbered_record(1, 24));
   writer_->write(numbered_record(2, 24));
@@ -170,7 +176,6 @@ TEST_F(RingBufferTest, ReadsARecordOfTheLargestSize) {
 }
 
 TEST_F(RingBufferTest, CountsTheRecordsThatTheKernelLost) {
-  open();
   std::uint64_t lost = 0;
   for (std::uint64_t i = 0; i < 100; ++i) lost += writer_->write(numbered_record(i, 64)) ? 0 : 1;
   const RingReport before = drain();
@@ -186,7 +191,6 @@ TEST_F(RingBufferTest, CountsTheRecordsThatTheKernelLost) {
 }
 
 TEST_F(RingBufferTest, CountsTheSamplesThatTheHardwareLost) {
-  open();
   const std::uint64_t lost = 3;
   writer_->write(record_of(PERF_RECORD_LOST_SAMPLES, std::span{&lost, 1}));
 
@@ -194,7 +198,6 @@ TEST_F(RingBufferTest, CountsTheSamplesThatTheHardwareLost) {
 }
 
 TEST_F(RingBufferTest, CountsNothingForARecordOfLossThatIsTooShort) {
-  open();
   writer_->write(record_of(PERF_RECORD_LOST_SAMPLES, {}));
   writer_->write(record_of(PERF_RECORD_LOST, {}));
 
@@ -222,7 +225,6 @@ TEST_F(RingBufferTest, SkipsToTheHeadWhereARecordCannotHaveItsSize) {
 }
 
 TEST_F(RingBufferTest, SkipsToAHeadThatIsFartherThanTheRingIsLarge) {
-  open();
   for (std::size_t at = 0; at < kPage; at += 64) writer_->put(at, numbered_record(at, 64));
   writer_->set_head(5 * kPage);
 
@@ -236,7 +238,6 @@ TEST_F(RingBufferTest, SkipsToAHeadThatIsFartherThanTheRingIsLarge) {
 }
 
 TEST_F(RingBufferTest, SkipsToAHeadThatIsNotAligned) {
-  open();
   writer_->write(numbered_record(1, 24));
   writer_->set_head(27);
   const RingReport first = drain();
@@ -251,7 +252,6 @@ TEST_F(RingBufferTest, SkipsToAHeadThatIsNotAligned) {
 }
 
 TEST_F(RingBufferTest, VisitsAgainWhatWasNotFreedWhenAVisitorThrows) {
-  open();
   writer_->write(numbered_record(1, 24));
   writer_->write(numbered_record(2, 24));
 
@@ -263,7 +263,6 @@ TEST_F(RingBufferTest, VisitsAgainWhatWasNotFreedWhenAVisitorThrows) {
 }
 
 TEST_F(RingBufferTest, StaysWholeWhenItIsMoved) {
-  open();
   writer_->write(numbered_record(1, 24));
 
   RingBuffer moved = *std::move(ring_);
@@ -273,7 +272,6 @@ TEST_F(RingBufferTest, StaysWholeWhenItIsMoved) {
 }
 
 PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, LosesNoRecordThatTheKernelWrote) {
-  open();
   std::deque<Bytes> written;
   std::uint64_t number = 0, lost = 0, found_lost = 0;
   const auto steps = *rc::gen::container<std::vector<std::pair<bool, std::uint16_t>>>(
@@ -308,7 +306,6 @@ PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, LosesNoRecordThatTheKernelWrote) {
 }
 
 PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, ReadsWithinTheRingWhateverTheKernelWrites) {
-  open();
   const auto garbage = *rc::gen::container<std::vector<std::uint8_t>>(
       512, rc::gen::weightedOneOf<std::uint8_t>({{3, rc::gen::just<std::uint8_t>(0)},
                                                  {2, rc::gen::element<std::uint8_t>(8, 16, 24, 64)},
@@ -330,40 +327,34 @@ PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, ReadsWithinTheRingWhateverTheKernelWr
   }
 }
 
-TEST_F(RingBufferTest, GivesTheNewestRecordsOfAnOverwrittenRingFirst) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, GivesTheNewestRecordsOfAnOverwrittenRingFirst) {
   writer_->write(numbered_record(1, 24));
   writer_->write(numbered_record(2, 32));
 
-  const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
+  const RingReport report = snapshot();
   writer_->write(numbered_record(3, 24));
-  const Result<RingReport> next = ring_->snapshot(kernel_, visitor());
+  const RingReport next = snapshot();
 
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->records, 2U);
-  EXPECT_EQ(report->overwritten, 0U);
-  ASSERT_TRUE(next);
-  EXPECT_EQ(next->records, 1U);
+  EXPECT_EQ(report.records, 2U);
+  EXPECT_EQ(report.overwritten, 0U);
+  EXPECT_EQ(next.records, 1U);
   EXPECT_THAT(seen_,
               ElementsAre(numbered_record(2, 32), numbered_record(1, 24), numbered_record(3, 24)));
 }
 
-TEST_F(RingBufferTest, CountsTheBytesThatWereOverwritten) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, CountsTheBytesThatWereOverwritten) {
   constexpr std::uint64_t kRecords = 300;
   for (std::uint64_t i = 0; i < kRecords; ++i) writer_->write(numbered_record(i, 40));
 
-  const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
+  const RingReport report = snapshot();
 
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->records, kPage / 40);
-  EXPECT_EQ(report->unreadable, 0U);
-  EXPECT_EQ(report->bytes + report->overwritten, 40 * kRecords);
+  EXPECT_EQ(report.records, kPage / 40);
+  EXPECT_EQ(report.unreadable, 0U);
+  EXPECT_EQ(report.bytes + report.overwritten, 40 * kRecords);
   EXPECT_EQ(seen_.front(), numbered_record(kRecords - 1, 40));
 }
 
-TEST_F(RingBufferTest, PausesTheKernelWhileItReadsAnOverwrittenRing) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, PausesTheKernelWhileItReadsAnOverwrittenRing) {
   writer_->write(numbered_record(1, 24));
   const auto& event = kernel_.opened_events.at(0);
 
@@ -374,8 +365,7 @@ TEST_F(RingBufferTest, PausesTheKernelWhileItReadsAnOverwrittenRing) {
   EXPECT_FALSE(event.is_paused);
 }
 
-TEST_F(RingBufferTest, ResumesTheKernelWhenAVisitorThrows) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, ResumesTheKernelWhenAVisitorThrows) {
   writer_->write(numbered_record(1, 24));
 
   EXPECT_THROW((void)ring_->snapshot(
@@ -385,16 +375,14 @@ TEST_F(RingBufferTest, ResumesTheKernelWhenAVisitorThrows) {
   EXPECT_FALSE(kernel_.opened_events.at(0).is_paused);
 }
 
-TEST_F(RingBufferTest, ReportsARingThatCannotBePaused) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, ReportsARingThatCannotBePaused) {
   kernel_.opened_events.refuse_control = [](const Control&) { return EBADF; };
 
   EXPECT_THAT(ring_->snapshot(kernel_, visitor()),
               HasError(Field(&Error::attempted, "pause a ring")));
 }
 
-TEST_F(RingBufferTest, CountsWhatWasReadFromARingThatCannotBeResumed) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, CountsWhatWasReadFromARingThatCannotBeResumed) {
   writer_->write(numbered_record(1, 24));
   kernel_.opened_events.refuse_control = [](const Control& control) {
     return control.argument == 0 ? EBADF : 0;
@@ -405,8 +393,7 @@ TEST_F(RingBufferTest, CountsWhatWasReadFromARingThatCannotBeResumed) {
   EXPECT_EQ(ring_->totals().records, 1U);
 }
 
-TEST_F(RingBufferTest, EndsAPauseOfTheCallerWithASnapshot) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, EndsAPauseOfTheCallerWithASnapshot) {
   ASSERT_TRUE(ring_->pause(kernel_, true));
 
   ASSERT_TRUE(ring_->snapshot(kernel_, visitor()));
@@ -414,22 +401,19 @@ TEST_F(RingBufferTest, EndsAPauseOfTheCallerWithASnapshot) {
   EXPECT_FALSE(kernel_.opened_events.at(0).is_paused);
 }
 
-TEST_F(RingBufferTest, SkipsWhatMakesNoSenseInAnOverwrittenRing) {
-  open(RingMode::kOverwrite);
+TEST_F(OverwrittenRingTest, SkipsWhatMakesNoSenseInAnOverwrittenRing) {
   writer_->write(numbered_record(1, 24));
   writer_->put(writer_->head(), Bytes(8));
   writer_->write(numbered_record(2, 24));
 
-  const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
+  const RingReport report = snapshot();
 
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->unreadable, 1U);
-  EXPECT_EQ(report->unreadable_bytes, 24U);
+  EXPECT_EQ(report.unreadable, 1U);
+  EXPECT_EQ(report.unreadable_bytes, 24U);
   EXPECT_THAT(seen_, ElementsAre(numbered_record(2, 24)));
 }
 
-PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, HasTheNewestRecordsOfAnOverwrittenRing) {
-  open(RingMode::kOverwrite);
+PEX_TIMED_FIXTURE_PROPERTY(OverwrittenRingTest, HasTheNewestRecordsOfAnOverwrittenRing) {
   std::uint64_t number = 0;
   const auto bursts = *rc::gen::container<std::vector<std::vector<std::uint16_t>>>(
       rc::gen::container<std::vector<std::uint16_t>>(rc::gen::inRange<std::uint16_t>(1, 100)));
@@ -442,18 +426,16 @@ PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, HasTheNewestRecordsOfAnOverwrittenRin
       written += newest_first.front().size();
     }
     seen_.clear();
-    const Result<RingReport> report = ring_->snapshot(kernel_, visitor());
+    const RingReport report = snapshot();
 
-    RC_ASSERT(report.has_value());
-    RC_ASSERT(report->unreadable == 0U);
-    RC_ASSERT(report->bytes + report->overwritten == written);
-    RC_ASSERT(seen_.size() == newest_first.size() || report->overwritten > 0U);
+    RC_ASSERT(report.unreadable == 0U);
+    RC_ASSERT(report.bytes + report.overwritten == written);
+    RC_ASSERT(seen_.size() == newest_first.size() || report.overwritten > 0U);
     for (std::size_t i = 0; i < seen_.size(); ++i) RC_ASSERT(seen_[i] == newest_first[i]);
   }
 }
 
-PEX_TIMED_FIXTURE_PROPERTY(RingBufferTest, ReadsWithinAnOverwrittenRingWhateverIsThere) {
-  open(RingMode::kOverwrite);
+PEX_TIMED_FIXTURE_PROPERTY(OverwrittenRingTest, ReadsWithinAnOverwrittenRingWhateverIsThere) {
   const auto garbage = *rc::gen::container<std::vector<std::uint8_t>>(
       512, rc::gen::element<std::uint8_t>(0, 0, 0, 0, 8, 16, 24, 64, 255));
   for (std::size_t at = 0; at < kPage; at += garbage.size()) {
@@ -532,7 +514,6 @@ TEST_F(RingSizeTest, IsMappedReadOnlyToBeOverwritten) {
 }
 
 TEST_F(RingBufferTest, IsSharedBySettingTheOutputOfAnotherEvent) {
-  open();
   EventAttr attr;
   const OpenCounter other = *kernel_.open_event(attr, {.pid = 0});
 
@@ -548,7 +529,6 @@ TEST_F(RingBufferTest, IsSharedBySettingTheOutputOfAnotherEvent) {
 }
 
 TEST_F(RingBufferTest, SaysWhichEventsCanShareARing) {
-  open();
   kernel_.opened_events.refuse_control = [](const Control&) { return EINVAL; };
 
   const Result<> attached = ring_->attach(kernel_, event_.fd.get());

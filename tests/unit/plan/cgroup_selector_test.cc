@@ -28,17 +28,15 @@ config::Cgroups cgroups(const std::string& yaml) {
 }
 
 SelectedCgroups choice(const std::string& yaml) {
-  Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
-      select_cgroups(cgroups(yaml), kWithPods);
+  const auto chosen = select_cgroups(cgroups(yaml), kWithPods);
   if (chosen) return *chosen;
   for (const yaml::Diagnostic& error : chosen.error()) ADD_FAILURE() << describe(error);
   return {};
 }
 
-std::vector<std::string> errors(const std::string& yaml) {
+std::vector<std::string> errors(const std::string& yaml, config::PodMetadata metadata = kWithPods) {
   std::vector<std::string> all;
-  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
-      select_cgroups(cgroups(yaml), kWithPods);
+  const auto chosen = select_cgroups(cgroups(yaml), metadata);
   if (chosen) return all;
   for (const yaml::Diagnostic& error : chosen.error()) all.push_back(describe(error));
   return all;
@@ -58,10 +56,8 @@ TEST(CgroupSelectorTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
   const cgroup::Selection by_default = choice("  max: 1\n").selection;
   const cgroup::Selection asked = choice("  nesting: all\n  helpers: true\n").selection;
 
-  EXPECT_TRUE(by_default.leaves);
-  EXPECT_FALSE(by_default.helpers);
-  EXPECT_FALSE(asked.leaves);
-  EXPECT_TRUE(asked.helpers);
+  EXPECT_TRUE(by_default.leaves && !by_default.helpers);
+  EXPECT_TRUE(!asked.leaves && asked.helpers);
 }
 
 TEST(CgroupSelectorTest, GivesTheLabelsOfTheRules) {
@@ -115,8 +111,7 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
   config::Cgroups hostile;
   hostile.include = {{"re:/[\n\x1b" + std::string(1000, 'a'), {"c.yaml", 1, 2, "k"}}};
 
-  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
-      select_cgroups(hostile, config::PodMetadata::kNone);
+  const auto chosen = select_cgroups(hostile, config::PodMetadata::kNone);
 
   ASSERT_FALSE(chosen);
   ASSERT_EQ(chosen.error().size(), 1U);
@@ -126,45 +121,41 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
                 "the character");
 }
 
-TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
-  for (const char* label :
+TEST(CgroupSelectorTest, LeavesTheLabelsOfTheExporterAndOfTheTargetAlone) {
+  const auto expect_refused = [](const std::string& name, const std::string& why) {
+    EXPECT_THAT(errors("  labels: [{match: /a, set: {team: t, " + name + ": x}}]\n"),
+                ElementsAre("c.yaml:3:" + std::to_string(41 + name.size()) +
+                            ": cgroups.labels[0].set." + name + ": '" + name + "' is a label " +
+                            why + ". Remedy: give it another name"));
+  };
+
+  for (const char* name :
        {"cgroup",    "cpu",          "core",      "die",       "package",  "numa_node",
         "pmu",       "group",        "event",     "domain",    "pod",      "namespace",
         "container", "container_id", "pod_uid",   "qos_class", "runtime",  "unit",
         "slice",     "machine",      "slurm_job", "le",        "quantile", "sum"}) {
-    const std::string name = label;
-    EXPECT_THAT(errors("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
-                ElementsAre("c.yaml:3:" + std::to_string(32 + name.size()) +
-                            ": cgroups.labels[0].set." + name + ": '" + name +
-                            "' is a label of the exporter. Remedy: give it another name"));
+    expect_refused(name, "of the exporter");
+  }
+  for (const char* name : {"job", "instance", "cluster"}) {
+    expect_refused(name, "that Prometheus sets on each target");
   }
   EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, jobs: y}}]\n"), IsEmpty());
 }
 
-TEST(CgroupSelectorTest, LeavesTheLabelsOfTheTargetAlone) {
-  for (const std::string name : {"job", "instance", "cluster"}) {
-    EXPECT_THAT(errors("  labels: [{match: /a, set: {team: t, " + name + ": x}}]\n"),
-                ElementsAre("c.yaml:3:" + std::to_string(41 + name.size()) +
-                            ": cgroups.labels[0].set." + name + ": '" + name +
-                            "' is a label that Prometheus sets on each target. Remedy: give it "
-                            "another name"));
-  }
-}
-
 TEST(CgroupSelectorTest, SumsAreByLabelsThatACgroupCanHave) {
-  const std::vector<collect::SumPlan> sums =
-      choice(
-          "  labels: [{match: /a, set: {team: web}}]\n"
-          "  sums: [{name: team, by: [team, namespace, unit], max: 7, idle: 5m, zero_for: 30s}]\n")
-          .sums;
-
   collect::SumPlan expected;
   expected.name = "team";
   expected.labels = {"team", "namespace", "unit"};
   expected.max = 7;
   expected.idle = std::chrono::minutes{5};
   expected.zero_for = std::chrono::seconds{30};
-  EXPECT_THAT(sums, ElementsAre(expected));
+
+  EXPECT_THAT(
+      choice(
+          "  labels: [{match: /a, set: {team: web}}]\n"
+          "  sums: [{name: team, by: [team, namespace, unit], max: 7, idle: 5m, zero_for: 30s}]\n")
+          .sums,
+      ElementsAre(expected));
 }
 
 TEST(CgroupSelectorTest, ThereIsOneSumWithoutLabels) {
@@ -340,13 +331,9 @@ TEST(DefaultSelectionTest, TakesNoSlicesPartsOrHelpers) {
 }
 
 TEST(SumsTest, OfLabelsOfPodsNeedTheNamesOfPods) {
-  const auto chosen =
-      select_cgroups(cgroups("  sums: [{name: a, by: [namespace]}]\n"), config::PodMetadata::kNone);
-
-  ASSERT_FALSE(chosen);
-  EXPECT_THAT(describe(chosen.error().at(0)),
-              ::testing::HasSubstr(
-                  "no cgroup has the label 'namespace'. Remedy: write kubernetes: {metadata"));
+  EXPECT_THAT(errors("  sums: [{name: a, by: [namespace]}]\n", config::PodMetadata::kNone),
+              ElementsAre(::testing::HasSubstr(
+                  "no cgroup has the label 'namespace'. Remedy: write kubernetes: {metadata")));
 }
 
 }  // namespace

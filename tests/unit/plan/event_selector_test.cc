@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "plan/availability.h"
-#include "support/counting_kernel.h"
 #include "support/file_shortage.h"
 #include "support/forwarding_kernel.h"
 #include "support/planning.h"
@@ -22,18 +22,13 @@ namespace pex::plan {
 namespace {
 
 using test::errors_of;
+using test::group_of;
 using test::plan_on;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-
-/// One group of scope cpu with one entry, and perhaps more keys.
-std::string group_of(const std::string& entry, const std::string& keys = {}) {
-  return "  - {name: core, scope: cpu, events: [" + entry + "]" + (keys.empty() ? "" : ", ") +
-         keys + "}";
-}
 
 /// The only event that is published.
 events::EventIdentity published(const test::PlanOrErrors& plan) {
@@ -158,14 +153,11 @@ TEST(EventSelectorTest, TakesBracesOnlyAlone) {
 }
 
 TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
-  const auto plan = plan_on(
-      "",
-      "  - {name: g, events: [{event: cycles, name: a}, {event: cycles, name: b}], scope: cpu}\n");
+  const auto plan = plan_on("", group_of("{event: cycles, name: a}, {event: cycles, name: b}"));
 
-  EXPECT_THAT(
-      test::errors_of(plan),
-      ElementsAre("c.yaml:2:58: groups[0].events[1].event: 'cycles' is in group 'g' twice. Remedy: "
-                  "count it in a separate group under its other name"));
+  EXPECT_THAT(errors_of(plan),
+              ElementsAre("c.yaml:2:73: groups[0].events[1].event: 'cycles' is in group 'core' "
+                          "twice. Remedy: count it in a separate group under its other name"));
 }
 
 /// To count it in another group would not be enough.
@@ -250,20 +242,13 @@ TEST(EventSelectorTest, AWeakEventInAGroupThatIsNotIsAnError) {
 }
 
 TEST(EventSelectorTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
-  struct Row {
-    const char* event;
-    const char* keys;
-  };
-  const Row rows[] = {{"cycles:k", "exclude_kernel: true"},
-                      {"cycles:uk", "exclude_kernel: true, exclude_user: true"},
-                      {"cycles:H", "exclude_host: true"},
-                      {"cycles:kG", "exclude_guest: true"}};
-
-  for (const Row& row : rows) {
-    const auto wrong = plan_on("", group_of(std::string("'") + row.event + "'", row.keys));
-
-    EXPECT_THAT(errors_of(wrong),
-                ElementsAre("c.yaml:2:39: groups[0].events[0]: '" + std::string(row.event) +
+  for (const auto& [event, keys] :
+       {std::pair<std::string, const char*>{"cycles:k", "exclude_kernel: true"},
+        {"cycles:uk", "exclude_kernel: true, exclude_user: true"},
+        {"cycles:H", "exclude_host: true"},
+        {"cycles:kG", "exclude_guest: true"}}) {
+    EXPECT_THAT(errors_of(plan_on("", group_of("'" + event + "'", keys))),
+                ElementsAre("c.yaml:2:39: groups[0].events[0]: '" + event +
                             "' counts only what its group excludes. Remedy: remove its modifiers, "
                             "or count it in another group"));
   }
@@ -363,33 +348,32 @@ TEST(EventSelectorTest, FiltersATracepointThatIsCalledAsOtherEvents) {
   }
 }
 
-/// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
-class FilteringKernel final : public test::CountingKernel {
+/// Refuses some requests with EINVAL.
+class RefusingKernel final : public test::ForwardingKernel {
  public:
+  using Refuses = std::function<bool(const perf::CounterRequest&)>;
+
+  RefusingKernel(perf::PerfKernel& kernel, Refuses refuses)
+      : ForwardingKernel(kernel), refuses_(std::move(refuses)) {}
+
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
-    if (request.event.filter == "bogus") return Error{EINVAL, {}, {}};
-    return kernel_.open(request);
+    if (refuses_(request)) return Error{EINVAL, {}, {}};
+    return ForwardingKernel::open(request);
   }
-  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
-  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
-  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    return kernel_.read_group(leader_fd, words);
-  }
-  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
  private:
-  test::ScriptedKernel kernel_;
+  Refuses refuses_;
 };
 
 TEST(EventSelectorTest, TriesATracepointWithEachOfItsFilters) {
-  FilteringKernel kernel;
+  test::ScriptedKernel scripted;
+  RefusingKernel kernel{scripted, [](const auto& request) {  // it has no such field
+                          return request.event.filter == "bogus";
+                        }};
   const config::Loaded loaded = config::load_text(
-      "groups:\n"
-      "  - name: switches\n"
-      "    events:\n"
-      "      - {event: 'sched:sched_switch', filter: prev_prio < 100, name: urgent}\n"
-      "      - {event: 'sched:sched_switch', filter: bogus, name: others}\n"
-      "    scope: cpu\n",
+      "groups:\n" +
+          group_of("{event: 'sched:sched_switch', filter: prev_prio < 100, name: urgent}, "
+                   "{event: 'sched:sched_switch', filter: bogus, name: others}"),
       "c.yaml");
 
   const auto plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
@@ -417,17 +401,17 @@ TEST(EventSelectorTest, CountsAnUncoreEventOnCpusOnly) {
 }
 
 TEST(EventSelectorTest, CountsTimeThatBelongsToAnotherTaskThanTheCurrentOneOnCpusOnly) {
-  const auto planned = [](const std::string& event, const std::string& scope) {
-    return plan_on("intel_client",
-                   "  - {name: waiting, events: ['" + event + "'], scope: " + scope + "}");
+  const auto lines_of = [](const std::string& event, const std::string& scope) {
+    return left_out_lines(plan_on(
+        "intel_client", "  - {name: waiting, events: ['" + event + "'], scope: " + scope + "}"));
   };
 
-  EXPECT_THAT(left_out_lines(planned("sched:sched_stat_wait", "[cpu, cgroup]")),
+  EXPECT_THAT(lines_of("sched:sched_stat_wait", "[cpu, cgroup]"),
               ElementsAre(HasSubstr("it is counted while another task runs than the one that it "
                                     "belongs to: the cgroup would be the wrong one. Remedy: write "
                                     "scope: cpu")));
-  EXPECT_THAT(left_out_lines(planned("sched:sched_stat_wait", "cpu")), IsEmpty());
-  EXPECT_THAT(left_out_lines(planned("sched:sched_stat_runtime", "cgroup")), IsEmpty());
+  EXPECT_THAT(lines_of("sched:sched_stat_wait", "cpu"), IsEmpty());
+  EXPECT_THAT(lines_of("sched:sched_stat_runtime", "cgroup"), IsEmpty());
 }
 
 TEST(EventSelectorTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
@@ -438,7 +422,7 @@ TEST(EventSelectorTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
                           "in a scrape. Remedy: give the group another name"));
 }
 
-TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
+TEST(EventSelectorTest, NoFamilyIsCalledWhatASampleOrAPartOfAnotherIsCalled) {
   const auto named = [](const std::string& first, const std::string& second) {
     return errors_of(
         plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
@@ -446,29 +430,19 @@ TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
   };
 
   EXPECT_THAT(named("a", "b_created"), IsEmpty());
-  EXPECT_THAT(named("a", "a_created"),
-              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total next to "
-                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
-  EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
-  EXPECT_THAT(named("a", "a_total_total"),
-              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_total_total next to "
-                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
-  EXPECT_THAT(named("a_total_total", "a"), ElementsAre(HasSubstr("give it another name")));
-  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
-}
-
-TEST(EventSelectorTest, NoFamilyIsCalledWhatThePartsOfAnotherAreCalled) {
-  const auto named = [](const std::string& first, const std::string& second) {
-    return errors_of(
-        plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
-                        "}, {event: branches, name: " + second + "}]}"));
-  };
-
   EXPECT_THAT(named("a", "b_observed"), IsEmpty());
-  EXPECT_THAT(named("a", "a_observed"),
-              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_observed_total next to "
-                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
-  EXPECT_THAT(named("a_variance", "a"), ElementsAre(HasSubstr("give it another name")));
+  for (const auto& [name, family] : {std::pair<const char*, std::string>{"a_created", "a_created"},
+                                     {"a_total_total", "a_total"},
+                                     {"a_observed", "a_observed"}}) {
+    EXPECT_THAT(named("a", name),
+                ElementsAre(HasSubstr("'branches' would be perf_cgroup_" + family +
+                                      "_total next to perf_cgroup_a_total, "
+                                      "groups[0].events[0].event in line 2")));
+  }
+  for (const char* family : {"a_created", "a_total_total", "a_variance"}) {
+    EXPECT_THAT(named(family, "a"), ElementsAre(HasSubstr("give it another name"))) << family;
+  }
+  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
 }
 
 TEST(EventSelectorTest, NoFamilyIsOfTwoScopes) {
@@ -656,7 +630,7 @@ TEST(EventSelectorTest, KnowsWhichEventsAreOneSeries) {
 
 TEST(EventSelectorTest, KeepsTheNamesOfItsOwnFamilies) {
   struct Row {
-    const char* name;
+    std::string name;
     const char* unit;
     const char* family;
   };
@@ -668,15 +642,15 @@ TEST(EventSelectorTest, KeepsTheNamesOfItsOwnFamilies) {
       {"machine_info", "events", "perf_machine_info_total"},
   };
 
-  for (const Row& row : rows) {
+  for (const auto& [name, unit, family] : rows) {
     const auto clash =
-        plan_on("intel_client", group_of(std::string("{event: uncore_imc/data_reads/, name: ") +
-                                         row.name + ", unit: " + row.unit + ", scale: 1}"));
+        plan_on("intel_client", group_of("{event: uncore_imc/data_reads/, name: " + name +
+                                         ", unit: " + unit + ", scale: 1}"));
 
-    EXPECT_THAT(left_out_lines(clash),
-                ElementsAre(HasSubstr(
-                    "'uncore_imc/data_reads/' would be a second " + std::string(row.family) +
-                    "; the first is the exporter's. Remedy: give it another name")));
+    EXPECT_THAT(
+        left_out_lines(clash),
+        ElementsAre(HasSubstr("'uncore_imc/data_reads/' would be a second " + std::string(family) +
+                              "; the first is the exporter's. Remedy: give it another name")));
   }
 }
 
@@ -687,23 +661,19 @@ std::string many_events(unsigned number) {
   return events.str() + "'";
 }
 
-TEST(EventSelectorTest, TakesAsManyEventsIntoAGroupAsOneReadCanHold) {
+TEST(EventSelectorTest, TakesAsManyEventsIntoAGroupAsOneReadCanHoldOnEveryMachine) {
   const auto full = plan_on("", group_of(many_events(64)));
+  const auto hybrid = plan_on("intel_hybrid", group_of(many_events(64)));
   const auto overfull = plan_on("", group_of(many_events(64) + ", branches, cycles"));
 
   EXPECT_THAT(errors_of(full), IsEmpty());
   EXPECT_EQ(full.counting.cpu.groups.size(), 1U);
-  EXPECT_THAT(errors_of(overfull),
-              ElementsAre(HasSubstr("groups[0].events[1]: more than 64 events in one group. "
-                                    "Remedy: split them into several groups")));
-}
-
-TEST(EventSelectorTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
-  const auto hybrid = plan_on("intel_hybrid", group_of(many_events(64)));
-
   EXPECT_THAT(errors_of(hybrid), IsEmpty());
   ASSERT_EQ(hybrid.counting.cpu.groups.size(), 2U);
   EXPECT_EQ(hybrid.counting.cpu.groups[0].events.size(), 64U);
+  EXPECT_THAT(errors_of(overfull),
+              ElementsAre(HasSubstr("groups[0].events[1]: more than 64 events in one group. "
+                                    "Remedy: split them into several groups")));
 }
 
 TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
@@ -711,7 +681,6 @@ TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
       plan_on("intel_server",
               group_of("cpu/topdown-retiring/, instructions, cpu/slots/, cpu/topdown-be-bound/"));
 
-  EXPECT_THAT(errors_of(plan), IsEmpty());
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
   EXPECT_TRUE(plan.counting.cpu.groups.front().needs_its_leader);
@@ -756,79 +725,60 @@ TEST(EventSelectorTest, LeavesOutWhatTheKernelRefusesForGood) {
   }
 }
 
-/// Opens events of type 20 on some CPUs only.
-class KernelOfParts final : public test::ForwardingKernel {
+/// A machine with one memory channel of type 20, which is read on these CPUs.
+class MemoryChannel {
  public:
-  KernelOfParts(perf::PerfKernel& kernel, std::vector<int> cpus)
-      : ForwardingKernel(kernel), cpus_(std::move(cpus)) {}
+  explicit MemoryChannel(std::string_view cpus)
+      : tree_{{"sys/devices/system/cpu/online", "0-7\n"},
+              {"sys/bus/event_source/devices/uncore_imc_0/type", "20\n"},
+              {"sys/bus/event_source/devices/uncore_imc_0/cpumask", cpus},
+              {"sys/bus/event_source/devices/uncore_imc_0/format/event", "config:0-7\n"}} {}
 
-  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
-    const bool has_it = std::find(cpus_.begin(), cpus_.end(), request.cpu) != cpus_.end();
-    if (request.event.type == 20 && !has_it) return Error{EINVAL, {}, {}};
-    return ForwardingKernel::open(request);
+  test::PlanOrErrors plan(const std::string& groups, RefusingKernel::Refuses refuses) const {
+    const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+    test::ScriptedKernel scripted{tree_.root()};
+    RefusingKernel kernel{scripted, std::move(refuses)};
+    return test::plan_of(loaded.config,
+                         {tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")}, kernel);
   }
 
  private:
-  std::vector<int> cpus_;
+  test::TempTree tree_;
 };
 
 TEST(EventSelectorTest, APmuThatAPackageLacksIsCountedWhereItIsAndRefusedIfItIsNowhere) {
-  const std::string imc = "sys/bus/event_source/devices/uncore_imc_0";
-  const test::TempTree tree{{"sys/devices/system/cpu/online", "0-7\n"},
-                            {imc + "/type", "20\n"},
-                            {imc + "/cpumask", "0,2,4\n"},
-                            {imc + "/format/event", "config:0-7\n"}};
-  const host::HostRoots roots{tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
-  const config::Loaded loaded = config::load_text(
-      "groups:\n"
+  const MemoryChannel channel{"0,2,4\n"};
+  const std::string groups =
       "  - {name: one, events: [imc/event=1/], scope: cpu}\n"
-      "  - {name: two, events: [imc/event=2/, imc/event=3/], scope: cpu, pinned: true}\n",
-      "c.yaml");
+      "  - {name: two, events: [imc/event=2/, imc/event=3/], scope: cpu, pinned: true}\n";
   struct Row {
     std::vector<int> cpus;
     bool is_counted;
   };
   for (const Row& row : {Row{{4}, true}, {{2}, true}, {{0, 4}, true}, {{}, false}, {{3}, false}}) {
-    test::ScriptedKernel scripted{tree.root()};
-    KernelOfParts kernel{scripted, row.cpus};
-    const auto plan = test::plan_of(loaded.config, roots, kernel);
+    const auto plan = channel.plan(groups, [&](const auto& request) {
+      return request.event.type == 20 && std::ranges::count(row.cpus, request.cpu) == 0;
+    });
 
     EXPECT_EQ(left_out_lines(plan).empty(), row.is_counted) << ::testing::PrintToString(row.cpus);
     EXPECT_EQ(plan.counting.cpu.columns.size(), row.is_counted ? 3U : 0U);
   }
 }
 
-/// Has event 2 of type 20 on CPU 4 only.
-class KernelOfUnits final : public test::ForwardingKernel {
- public:
-  using ForwardingKernel::ForwardingKernel;
-  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
-    const bool lacks_it = request.event.type == 20 && request.event.config == 2;
-    if (lacks_it && request.cpu != 4) return Error{EINVAL, {}, {}};
-    return ForwardingKernel::open(request);
-  }
-};
-
 TEST(EventSelectorTest, AnEventThatAPackageLacksDoesNotTakeTheOthersOfItsGroupAlongThere) {
-  const std::string imc = "sys/bus/event_source/devices/uncore_imc_0";
-  const test::TempTree tree{{"sys/devices/system/cpu/online", "0-7\n"},
-                            {imc + "/type", "20\n"},
-                            {imc + "/cpumask", "0,4\n"},
-                            {imc + "/format/event", "config:0-7\n"}};
-  const config::Loaded loaded = config::load_text(
-      "groups: [{name: g, events: [imc/event=1/, imc/event=2/, imc/event=3/], scope: cpu}]\n",
-      "c.yaml");
-  test::ScriptedKernel scripted{tree.root()};
-  KernelOfUnits kernel{scripted};
+  const MemoryChannel channel{"0,4\n"};
 
-  const auto plan = test::plan_of(
-      loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
+  const auto plan = channel.plan(group_of("imc/event=1/, imc/event=2/, imc/event=3/"),
+                                 [](const auto& request) {  // event 2 is on CPU 4 only
+                                   return request.event.type == 20 && request.event.config == 2 &&
+                                          request.cpu != 4;
+                                 });
 
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   EXPECT_THAT(
       test::groups_of(plan.counting.cpu),
-      ElementsAre("g on uncore_imc_0: imc/event=0x1/", "g/2 on uncore_imc_0: imc/event=0x2/",
-                  "g/3 on uncore_imc_0: imc/event=0x3/"));
+      ElementsAre("core on uncore_imc_0: imc/event=0x1/", "core/2 on uncore_imc_0: imc/event=0x2/",
+                  "core/3 on uncore_imc_0: imc/event=0x3/"));
 }
 
 TEST(EventSelectorTest, BlamesTheLeaderThatCannotBeCounted) {

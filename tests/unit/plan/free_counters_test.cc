@@ -7,11 +7,10 @@
 #include <cerrno>
 #include <map>
 #include <set>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include "host/self_process.h"
+#include "plan/machine/machine_description.h"
 #include "support/counting_kernel.h"
 #include "support/temp_tree.h"
 
@@ -87,65 +86,64 @@ class PmuKernel final : public test::CountingKernel {
 
 class FreeCountersTest : public testing::Test {
  protected:
+  /// CPUs 0 and 1 are of cpu_core, 2 and 3 of cpu_atom.
+  void become_hybrid() {
+    tree_.remove("sys/bus/event_source/devices/cpu");
+    tree_.write("sys/devices/system/cpu/online", "0-3\n");
+    tree_.write("sys/bus/event_source/devices/cpu_atom/type", "10\n");
+    tree_.write("sys/bus/event_source/devices/cpu_atom/cpus", "2-3\n");
+    tree_.write("sys/bus/event_source/devices/cpu_core/type", "4\n");
+    tree_.write("sys/bus/event_source/devices/cpu_core/cpus", "0-1\n");
+  }
+
   test::TempTree tree_{{"sys/bus/event_source/devices/cpu/type", "4\n"}};
 
-  /// Of the PMU `cpu` on its CPU 2.
-  std::optional<FreeCounters> count(PmuKernel& kernel) const {
+  /// On CPU 2 of the PMU.
+  std::optional<FreeCounters> count(PmuKernel& kernel, const char* pmu = "cpu") const {
     const Result<events::EventResolver> resolver =
         events::EventResolver::create({.sysfs = tree_.path("sys"), .cgroupfs = {}});
     EXPECT_TRUE(resolver);
-    return count_free_counters(kernel, *resolver, *resolver->pmus().find("cpu"), 2);
+    return count_free_counters(kernel, *resolver, *resolver->pmus().find(pmu), 2);
   }
 };
 
 TEST_F(FreeCountersTest, AreAsManyAsOnePinnedGroupCanHave) {
-  PmuKernel kernel{{.general = 6}};
+  struct Row {
+    const char* what;
+    Hardware hardware;
+    std::size_t general;
+    std::size_t fixed = 0;
+  };
+  const Row rows[] = {
+      {"general ones only", {.general = 6}, 6},
+      {"fixed ones, counted next to all general ones",
+       {.general = 4,
+        .fixed = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
+                  PERF_COUNT_HW_REF_CPU_CYCLES}},
+       4,
+       3},
+      {"others hold some", {.general = 4, .fixed = {PERF_COUNT_HW_CPU_CYCLES}, .held = 1}, 3, 1},
+      {"others hold all", {.general = 2, .held = 2}, 0},
+      {"found with another event", {.general = 3, .unknown = {PERF_COUNT_HW_BRANCH_MISSES}}, 3},
 
-  const std::optional<FreeCounters> free = count(kernel);
+  };
 
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, 6U);
-  EXPECT_EQ(free->fixed, 0U);
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    PmuKernel kernel{row.hardware};
+
+    const std::optional<FreeCounters> free = count(kernel);
+
+    ASSERT_TRUE(free);
+    EXPECT_EQ(free->general, row.general);
+    EXPECT_EQ(free->fixed, row.fixed);
+  }
 }
 
-TEST_F(FreeCountersTest, AreFixedWhereAnEventIsCountedNextToAllGeneralOnes) {
-  PmuKernel kernel{{.general = 4,
-                    .fixed = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
-                              PERF_COUNT_HW_REF_CPU_CYCLES}}};
+TEST_F(FreeCountersTest, AreNeverMoreThanTheTrialsGo) {
+  PmuKernel kernel{{.general = 1000}};
 
-  const std::optional<FreeCounters> free = count(kernel);
-
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, 4U);
-  EXPECT_EQ(free->fixed, 3U);
-}
-
-TEST_F(FreeCountersTest, AreFewerWhenOthersHoldSome) {
-  PmuKernel kernel{{.general = 4, .fixed = {PERF_COUNT_HW_CPU_CYCLES}, .held = 1}};
-
-  const std::optional<FreeCounters> free = count(kernel);
-
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, 3U);
-  EXPECT_EQ(free->fixed, 1U);
-}
-
-TEST_F(FreeCountersTest, AreNoneWhenOthersHoldThemAll) {
-  PmuKernel kernel{{.general = 2, .held = 2}};
-
-  const std::optional<FreeCounters> free = count(kernel);
-
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, 0U);
-}
-
-TEST_F(FreeCountersTest, AreFoundWithAnotherEventWhereTheFirstIsNotKnown) {
-  PmuKernel kernel{{.general = 3, .unknown = {PERF_COUNT_HW_BRANCH_MISSES}}};
-
-  const std::optional<FreeCounters> free = count(kernel);
-
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, 3U);
+  EXPECT_EQ(count(kernel)->general, kMaxGeneralCounters);
 }
 
 TEST_F(FreeCountersTest, AreNotKnownWhereNoHardwareEventOpens) {
@@ -153,15 +151,6 @@ TEST_F(FreeCountersTest, AreNotKnownWhereNoHardwareEventOpens) {
                                 PERF_COUNT_HW_INSTRUCTIONS}}};
 
   EXPECT_FALSE(count(kernel));
-}
-
-TEST_F(FreeCountersTest, AreNeverMoreThanTheTrialsGo) {
-  PmuKernel kernel{{.general = 1000}};
-
-  const std::optional<FreeCounters> free = count(kernel);
-
-  ASSERT_TRUE(free);
-  EXPECT_EQ(free->general, kMaxGeneralCounters);
 }
 
 TEST_F(FreeCountersTest, LeaveNothingOpenAndTouchOneCpu) {
@@ -175,32 +164,17 @@ TEST_F(FreeCountersTest, LeaveNothingOpenAndTouchOneCpu) {
 }
 
 TEST_F(FreeCountersTest, AreThoseOfOnePmuOfAHybridMachine) {
-  tree_.remove("sys/bus/event_source/devices/cpu");
-  tree_.write("sys/bus/event_source/devices/cpu_atom/type", "10\n");
-  tree_.write("sys/bus/event_source/devices/cpu_atom/cpus", "2-3\n");
-  tree_.write("sys/bus/event_source/devices/cpu_core/type", "4\n");
-  tree_.write("sys/bus/event_source/devices/cpu_core/cpus", "0-1\n");
-  const Result<events::EventResolver> resolver =
-      events::EventResolver::create({.sysfs = tree_.path("sys"), .cgroupfs = {}});
-  ASSERT_TRUE(resolver);
+  become_hybrid();
   PmuKernel kernel{{.general = 6}};
 
-  const std::optional<FreeCounters> free =
-      count_free_counters(kernel, *resolver, *resolver->pmus().find("cpu_atom"), 2);
+  const std::optional<FreeCounters> free = count(kernel, "cpu_atom");
 
   ASSERT_TRUE(free);
   EXPECT_EQ(free->general, 6U);
 }
 
 TEST_F(FreeCountersTest, AreThoseOfEachCorePmuThatIsCounted) {
-  tree_.remove("sys/bus/event_source/devices/cpu");
-  tree_.write("sys/devices/system/cpu/online", "0-3\n");
-  for (const auto& [pmu, type, cpus] :
-       {std::tuple{"cpu_core", "4\n", "0-1\n"}, {"cpu_atom", "10\n", "2-3\n"}}) {
-    const std::string folder = std::string("sys/bus/event_source/devices/") + pmu;
-    tree_.write(folder + "/type", type);
-    tree_.write(folder + "/cpus", cpus);
-  }
+  become_hybrid();
   const host::HostRoots roots{.sysfs = tree_.path("sys"), .cgroupfs = {}};
   PmuKernel kernel{{.general = 6}};
 
@@ -208,6 +182,35 @@ TEST_F(FreeCountersTest, AreThoseOfEachCorePmuThatIsCounted) {
   EXPECT_EQ(count_free_counters(kernel, roots, {2, 3}).size(), 1U);
   EXPECT_EQ(count_free_counters(kernel, roots, {0, 1}).count("cpu_atom"), 1U);
   EXPECT_EQ(count_free_counters(kernel, roots, {0, 1, 2, 3}).size(), 0U);
+}
+
+class MachineDescriptionTest : public testing::Test {
+ protected:
+  MachineDescription describe() {
+    return describe_machine(
+        {.sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = {}});
+  }
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0-3\n"}};
+};
+
+TEST_F(MachineDescriptionTest, HasNoPmuWithoutACorePmu) { EXPECT_EQ(describe().pmu, ""); }
+
+TEST_F(MachineDescriptionTest, HasTheNameOfThePmuOrThatOfItsMicroarchitecture) {
+  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  EXPECT_EQ(describe().pmu, "cpu");
+
+  tree_.write("sys/bus/event_source/devices/cpu/caps/pmu_name", "skylake\n");
+  EXPECT_EQ(describe().pmu, "skylake");
+}
+
+TEST_F(MachineDescriptionTest, ListsEachCorePmuOfAHybridMachine) {
+  tree_.write("sys/bus/event_source/devices/cpu_core/type", "4\n");
+  tree_.write("sys/bus/event_source/devices/cpu_core/cpus", "0-1\n");
+  tree_.write("sys/bus/event_source/devices/cpu_atom/type", "10\n");
+  tree_.write("sys/bus/event_source/devices/cpu_atom/cpus", "2-3\n");
+
+  EXPECT_EQ(describe().pmu, "cpu_atom,cpu_core");
 }
 
 }  // namespace

@@ -87,8 +87,7 @@ TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
   config::Loaded loaded =
       config::load_text("groups: [{name: g, events: [cycels], scope: cpu}]\n", "example.yaml");
 
-  const Result<LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan_for_machine(std::move(loaded.config), roots_, kernel_);
+  const auto planned = plan_for_machine(std::move(loaded.config), roots_, kernel_);
 
   ASSERT_FALSE(planned);
   ASSERT_EQ(planned.error().size(), 1U);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,12 @@ namespace pex::plan {
 namespace {
 
 using test::columns_of;
-using test::errors_of;
+using test::group_of;
 using test::groups_of;
 using test::plan_on;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -60,15 +62,14 @@ TEST(GroupFitterTest, CountsEachEventWithBothKindsOfCores) {
 
 TEST(GroupFitterTest, TriesAGroupOnACpuOfItsPmu) {
   test::ScriptedKernel kernel;
-  (void)plan_on("intel_hybrid", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  (void)plan_on("intel_hybrid", group_of("cycles"), kernel);
 
   EXPECT_GE(kernel.enabled("cpu16 type0:0xa00000000"), 1U);  // cpu_atom
   EXPECT_GE(kernel.enabled("cpu0 type0:0x400000000"), 1U);   // cpu_core
 }
 
 TEST(GroupFitterTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
-  const auto hybrid = plan_on(
-      "arm_biglittle", "  - {name: core, events: [cycles, task-clock], scope: cpu, weak: false}");
+  const auto hybrid = plan_on("arm_biglittle", group_of("cycles, task-clock", "weak: false"));
 
   EXPECT_THAT(groups_of(hybrid.counting.cpu),
               ElementsAre("core on armv8_cortex_a53: cycles, task-clock",
@@ -79,19 +80,12 @@ TEST(GroupFitterTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
                   "cycles pmu=armv8_cortex_a72 by cpu: 1.0", "task-clock by cpu: 0.1 + 1.1"));
 }
 
-TEST(GroupFitterTest, CountsSoftwareOnItsOwnNextToOneKindOfCores) {
-  const auto plan = plan_on("intel_hybrid",
-                            "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu}");
+TEST(GroupFitterTest, CountsSoftwareOnItsOwnNextToOneKindOfCoresWhoseDutyCycleItDoesNotHave) {
+  const auto plan = plan_on("intel_hybrid", group_of("cpu_core/cycles/, task-clock",
+                                                     "duty_cycle: {on: 10s, every: 60s}"));
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("core on cpu_core: cpu_core/cycles/", "core: task-clock"));
-}
-
-TEST(GroupFitterTest, ADutyCycleIsThatOfHardwareEvents) {
-  const auto plan = plan_on("intel_hybrid",
-                            "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu, "
-                            "duty_cycle: {on: 10s, every: 60s}}");
-
   EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle->on, 10s);
   EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle->every, 60s);
   EXPECT_EQ(plan.counting.cpu.groups[1].duty_cycle, std::nullopt);
@@ -99,29 +93,25 @@ TEST(GroupFitterTest, ADutyCycleIsThatOfHardwareEvents) {
 }
 
 TEST(GroupFitterTest, ADutyCycleWithoutHardwareEventsIsReported) {
-  const auto plan = plan_on("intel_server",
-                            "  - {name: soft, events: [page-faults], scope: cpu, duty_cycle: {on: "
-                            "10s, every: 60s}}");
+  const auto plan =
+      plan_on("intel_server", group_of("page-faults", "duty_cycle: {on: 10s, every: 60s}"));
 
   EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle, std::nullopt);
-  ASSERT_THAT(plan.warnings, SizeIs(1));
-  EXPECT_EQ(plan.warnings[0].attempted,
-            "group 'soft' has a duty cycle and no hardware event, so it counts all the time");
+  EXPECT_THAT(plan.warnings,
+              ElementsAre(Field(&Error::attempted,
+                                "group 'core' has a duty cycle and no hardware event, so it counts "
+                                "all the time")));
 }
 
 TEST(GroupFitterTest, SumsWhatMemoryChannelsCountByPackage) {
-  const auto plan = plan_on("intel_server",
-                            "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}");
+  const auto plan = plan_on("intel_server", group_of("uncore_imc/cas_count_read/"));
 
-  EXPECT_THAT(groups_of(plan.counting.cpu),
-              ElementsAre("memory on uncore_imc_0: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_1: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_2: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_3: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_4: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_5: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_6: uncore_imc/cas_count_read/",
-                          "memory on uncore_imc_7: uncore_imc/cas_count_read/"));
+  std::vector<std::string> channels;
+  for (const char channel : std::string("01234567")) {
+    channels.push_back(std::string("core on uncore_imc_") + channel +
+                       ": uncore_imc/cas_count_read/");
+  }
+  EXPECT_EQ(groups_of(plan.counting.cpu), channels);
   EXPECT_THAT(columns_of(plan.counting.cpu),
               ElementsAre("uncore_imc/cas_count_read/ by package: 0.0 + 1.0 + 2.0 + 3.0 + 4.0 + "
                           "5.0 + 6.0 + 7.0"));
@@ -129,40 +119,35 @@ TEST(GroupFitterTest, SumsWhatMemoryChannelsCountByPackage) {
 }
 
 TEST(GroupFitterTest, KeepsTheEventsOfOneMemoryChannelTogether) {
-  const auto plan = plan_on("intel_hybrid",
-                            "  - name: memory\n"
-                            "    events: [uncore_imc_free_running/data_read/,\n"
-                            "             uncore_imc_free_running/data_write/]\n"
-                            "    scope: cpu\n");
+  const auto plan = plan_on("intel_hybrid", group_of("uncore_imc_free_running/data_read/, "
+                                                     "uncore_imc_free_running/data_write/"));
 
+  const std::string both =
+      "uncore_imc_free_running/data_read/, uncore_imc_free_running/data_write/";
   EXPECT_THAT(groups_of(plan.counting.cpu),
-              ElementsAre("memory on uncore_imc_free_running_0: "
-                          "uncore_imc_free_running/data_read/, uncore_imc_free_running/data_write/",
-                          "memory on uncore_imc_free_running_1: "
-                          "uncore_imc_free_running/data_read/, "
-                          "uncore_imc_free_running/data_write/"));
+              ElementsAre("core on uncore_imc_free_running_0: " + both,
+                          "core on uncore_imc_free_running_1: " + both));
 }
 
 TEST(GroupFitterTest, SumsByWhatTheGroupSetsElseByWhatThePmuMeans) {
   struct Row {
     const char* event;
-    const char* aggregate;
+    const char* keys;
     const char* column;
   };
   const Row rows[] = {
       {"cycles", "", "cycles by cpu: 0.0"},
-      {"cycles", ", aggregate: core", "cycles by core: 0.0"},
-      {"cycles", ", aggregate: die", "cycles by die: 0.0"},
-      {"cycles", ", aggregate: host", "cycles by host: 0.0"},
+      {"cycles", "aggregate: core", "cycles by core: 0.0"},
+      {"cycles", "aggregate: die", "cycles by die: 0.0"},
+      {"cycles", "aggregate: host", "cycles by host: 0.0"},
       {"power/energy-ram/", "", "power/energy-ram/ domain=dram by package: 0.0"},
-      {"power/energy-ram/", ", aggregate: numa_node",
+      {"power/energy-ram/", "aggregate: numa_node",
        "power/energy-ram/ domain=dram by numa_node: 0.0"},
-      {"power/energy-ram/", ", aggregate: cpu", "power/energy-ram/ domain=dram by cpu: 0.0"},
+      {"power/energy-ram/", "aggregate: cpu", "power/energy-ram/ domain=dram by cpu: 0.0"},
   };
 
   for (const Row& row : rows) {
-    const auto plan = plan_on("intel_server", std::string("  - {name: g, scope: cpu, events: [") +
-                                                  row.event + "]" + row.aggregate + "}");
+    const auto plan = plan_on("intel_server", group_of(row.event, row.keys));
 
     EXPECT_THAT(columns_of(plan.counting.cpu), ElementsAre(row.column));
     expect_consistent(plan.counting.cpu);
@@ -170,30 +155,53 @@ TEST(GroupFitterTest, SumsByWhatTheGroupSetsElseByWhatThePmuMeans) {
 }
 
 TEST(GroupFitterTest, SplitsAGroupAcrossPmusWhenItIsWeak) {
-  const auto plan =
-      plan_on("intel_server",
-              "  - {name: mixed, events: [cycles, power/energy-pkg/, task-clock], scope: cpu}");
+  const auto plan = plan_on("intel_server", group_of("cycles, power/energy-pkg/, task-clock"));
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
-              ElementsAre("mixed: cycles, task-clock", "mixed on power: power/energy-pkg/"));
+              ElementsAre("core: cycles, task-clock", "core on power: power/energy-pkg/"));
   EXPECT_THAT(columns_of(plan.counting.cpu),
               ElementsAre("cycles by cpu: 0.0", "power/energy-pkg/ domain=package by package: 1.0",
                           "task-clock by cpu: 0.1"));
 }
 
-TEST(GroupFitterTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
-  const auto plan = plan_on("intel_server",
-                            "  - name: mixed\n"
-                            "    events: [cycles, power/energy-pkg/]\n"
-                            "    scope: cpu\n"
-                            "    weak: false\n");
+TEST(GroupFitterTest, LeavesOutAGroupThatCannotBeCountedAsItMustAndSaysWhy) {
+  struct Row {
+    void (*limit)(test::ScriptedKernel&);
+    std::string group;
+    const char* left_out;
+    const char* machine = "";
+  };
+  const Row rows[] = {
+      {[](auto&) {}, group_of("cycles, power/energy-pkg/", "weak: false"),
+       "cycles, power/energy-pkg/: events of several PMUs cannot be one group: those of every "
+       "CPU, power. Remedy: put them into separate groups, or allow the split with weak: true",
+       "intel_server"},
+      {[](auto& kernel) { kernel.starve_groups_larger_than(1); },
+       group_of("cycles, instructions", "weak: false"),
+       "cycles, instructions: group 'core' does not fit on the PMU with its 2 events. Remedy: "},
+      {[](auto& kernel) { kernel.refuse_groups_larger_than(2, ENOSPC); },
+       group_of("cycles, branches, instructions"),
+       "cycles, branches, instructions: group 'core' needs more slots than there are: all "
+       "hardware slots of this kind are in use (ENOSPC). Remedy: "},
+      {[](auto& kernel) { kernel.starve_groups_larger_than(1); }, group_of("'cycles:D', branches"),
+       "cycles, branches: pinned group 'core' does not fit on the PMU. Remedy: "},
+      {[](auto& kernel) { kernel.starve_groups_larger_than(3); },
+       "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup], pinned: true}",
+       "cycles, branches: pinned group 'core' fits on the PMU for scope cpu, but not for scope "
+       "cgroup as well. Remedy: "},
+  };
 
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(plan.counting.cpu.columns, IsEmpty());
-  EXPECT_THAT(left_out_lines(plan),
-              ElementsAre("nothing is counted here: cycles, power/energy-pkg/: events of several "
-                          "PMUs cannot be one group: those of every CPU, power. Remedy: put them "
-                          "into separate groups, or allow the split with weak: true"));
+  for (const Row& row : rows) {
+    test::ScriptedKernel kernel;
+    row.limit(kernel);
+
+    const auto plan = plan_on(row.machine, row.group, kernel);
+
+    EXPECT_TRUE(plan.counting.cpu.empty()) << row.left_out;
+    EXPECT_THAT(plan.counting.cpu.columns, IsEmpty()) << row.left_out;
+    EXPECT_THAT(left_out_lines(plan),
+                ElementsAre(StartsWith(std::string("nothing is counted here: ") + row.left_out)));
+  }
 }
 
 TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndReportsIt) {
@@ -229,21 +237,19 @@ TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndReportsIt) {
 TEST(GroupFitterTest, SplitsAWeakGroupThatNeverReachesThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
-  const auto plan = plan_on(
-      "", "  - {name: large, events: [cycles, instructions, branches], scope: cpu}", kernel);
+  const auto plan = plan_on("", group_of("cycles, instructions, branches"), kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
-              ElementsAre("large: cycles, instructions", "large/2: branches"));
+              ElementsAre("core: cycles, instructions", "core/2: branches"));
   EXPECT_THAT(describe(plan.warnings.at(0)),
-              StartsWith("group 'large' does not fit on the PMU at once, so it is counted as "
+              StartsWith("group 'core' does not fit on the PMU at once, so it is counted as "
                          "{cycles, instructions} {branches}. Remedy: "));
 }
 
 TEST(GroupFitterTest, SplitsAHybridGroupOnEachPmu) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
-  const auto plan = plan_on("intel_hybrid",
-                            "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+  const auto plan = plan_on("intel_hybrid", group_of("cycles, instructions"), kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("core on cpu_atom: cycles", "core/2 on cpu_atom: instructions",
@@ -271,34 +277,21 @@ TEST(GroupFitterTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
                              "'large' does not fit on the PMU with its 3 events. Remedy: ")));
 }
 
-TEST(GroupFitterTest, DropsAGroupThatIsNotWeakAndNeverReachesThePmu) {
-  test::ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(1);
-  const auto plan = plan_on(
-      "", "  - {name: large, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
-
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(StartsWith("nothing is counted here: cycles, instructions: group 'large' "
-                                     "does not fit on the PMU with its 2 events. Remedy: ")));
-}
-
 TEST(GroupFitterTest, DropsAHybridGroupAsAWhole) {
   test::ScriptedKernel kernel;
   kernel.refuse("cpu16 type0:0xa00000001", EINVAL);  // instructions of cpu_atom
   kernel.refuse_groups_larger_than(1, EINVAL);
   const auto plan =
-      plan_on("intel_hybrid",
-              "  - {name: core, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
+      plan_on("intel_hybrid", group_of("cycles, instructions", "weak: false"), kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
-  for (const EventAvailability& event : plan.events) EXPECT_FALSE(event.available) << event.event;
+  EXPECT_THAT(plan.events, Each(Field(&EventAvailability::available, false)));
 }
 
 TEST(GroupFitterTest, KeepsASingleEventThatDidNotReachThePmuAndReportsIt) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(0);
-  const auto plan = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  const auto plan = plan_on("", group_of("cycles"), kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles"));
   EXPECT_TRUE(plan.events[0].available);
@@ -309,23 +302,10 @@ TEST(GroupFitterTest, KeepsASingleEventThatDidNotReachThePmuAndReportsIt) {
           "in group 'core', these were never scheduled on the PMU even alone: cycles. Remedy: "));
 }
 
-TEST(GroupFitterTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
-  test::ScriptedKernel kernel;
-  kernel.refuse_groups_larger_than(2, ENOSPC);
-  const auto plan =
-      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
-
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(HasSubstr("group 'core' needs more slots than there are: all hardware "
-                                    "slots of this kind are in use (ENOSPC). Remedy: ")));
-}
-
 TEST(GroupFitterTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EMFILE);
-  const auto plan =
-      plan_on("", "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}", kernel);
+  const auto plan = plan_on("", group_of("cycles, branches", "weak: false"), kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
   EXPECT_THAT(plan.warnings, IsEmpty());
@@ -334,25 +314,12 @@ TEST(GroupFitterTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
 TEST(GroupFitterTest, GivesEveryPieceTheModeOfItsGroup) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
-  const auto plan = plan_on(
-      "", "  - {name: core, events: [cycles, branches], scope: cpu, exclusive: true}", kernel);
+  const auto plan = plan_on("", group_of("cycles, branches", "exclusive: true"), kernel);
 
   ASSERT_THAT(plan.counting.cpu.groups, SizeIs(2));
   for (const collect::GroupPlan& group : plan.counting.cpu.groups) {
     EXPECT_TRUE(group.mode.exclusive);
   }
-}
-
-TEST(GroupFitterTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
-  test::ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(1);
-  const auto plan =
-      plan_on("", "  - {name: core, events: ['cycles:D', branches], scope: cpu}", kernel);
-
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(StartsWith("nothing is counted here: cycles, branches: pinned group "
-                                     "'core' does not fit on the PMU. Remedy: ")));
 }
 
 TEST(GroupFitterTest, FindsThatPinnedGroupsDoNotFitTogether) {
@@ -367,20 +334,6 @@ TEST(GroupFitterTest, FindsThatPinnedGroupsDoNotFitTogether) {
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("first: cycles, branches"));
   EXPECT_THAT(left_out_lines(plan),
               ElementsAre(HasSubstr("pinned group 'second' does not fit on the PMU. Remedy: ")));
-}
-
-TEST(GroupFitterTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
-  test::ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(3);
-  const auto plan = plan_on(
-      "", "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup], pinned: true}",
-      kernel);
-
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(HasSubstr(
-                  "pinned group 'core' fits on the PMU for scope cpu, but not for scope cgroup as "
-                  "well. Remedy: ")));
 }
 
 TEST(GroupFitterTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
@@ -413,89 +366,65 @@ TEST(GroupFitterTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
 
 /// The plan that a reload makes, where the trials go another way because our own counters are in
 /// the way.
-Plan reloaded(const std::string& groups_before, const std::string& groups,
-              void (*before)(test::ScriptedKernel&), void (*beside)(test::ScriptedKernel&)) {
-  const config::Loaded loaded_before = config::load_text("groups:\n" + groups_before, "c.yaml");
-  test::ScriptedKernel at_start;
-  before(at_start);
-  const auto in_force = test::plan_of(loaded_before.config, test::machine(""), at_start);
+Plan reloaded(const std::string& groups_before, test::ScriptedKernel& before,
+              const std::string& groups, test::ScriptedKernel& beside) {
+  const auto in_force = plan_on("", groups_before, before);
   const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
-  test::ScriptedKernel later;
-  beside(later);
-  return test::plan_of(loaded.config, test::machine(""), later, &in_force);
+  return test::plan_of(loaded.config, test::machine(""), beside, &in_force);
 }
 
-/// Of the same configuration.
-Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
-              void (*beside)(test::ScriptedKernel&)) {
-  return reloaded(groups, groups, before, beside);
-}
+/// Of a kernel that lets groups have one event only: the errno, or kStarves.
+using Limit = std::optional<int>;
+constexpr int kStarves = 0;
+constexpr Limit kNone = std::nullopt;
 
-TEST(GroupFitterTest, CutsAGroupAsItIsInForceWhereATrialNextToItReportsNothing) {
-  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
-  const auto plan =
-      reloaded("  - {name: core, events: [cycles, branches], scope: cpu}\n", starve, starve);
-
-  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
-  EXPECT_THAT(plan.warnings, SizeIs(1));
-}
-
-TEST(GroupFitterTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
-  const auto plan = reloaded(
-      "  - {name: core, events: [cycles, branches], scope: cpu}\n", [](test::ScriptedKernel&) {},
-      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
-
-  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
-}
-
-TEST(GroupFitterTest, SplitsAGroupThatWasWholeOnlyBecauseItCouldNotBeTried) {
-  const auto plan = reloaded(
-      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
-      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EMFILE); },
-      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EINVAL); });
-
-  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
-}
-
-TEST(GroupFitterTest, KeepsAGroupThatCouldNotBeTriedAndMayHoldTheSlotsItself) {
-  const auto plan = reloaded(
-      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
-      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EMFILE); },
-      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
-
-  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
-}
-
-TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialNextToItReportsNothing) {
-  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
-  const auto plan = reloaded(
-      "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n", starve, starve);
-
-  EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
-}
-
-constexpr const char* kWeak = "  - {name: core, events: [cycles, branches], scope: cpu}\n";
-constexpr const char* kNotWeak =
-    "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n";
-
-TEST(GroupFitterTest, SplitsAGroupThatWasLeftOutOnceAReloadMakesItWeak) {
-  for (const auto is_too_large :
-       {+[](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
-        +[](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EINVAL); }}) {
-    const auto plan = reloaded(kNotWeak, kWeak, is_too_large, is_too_large);
-
-    EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
+void limit_groups(test::ScriptedKernel& kernel, Limit limit) {
+  if (limit == kStarves) {
+    kernel.starve_groups_larger_than(1);
+  } else if (limit) {
+    kernel.refuse_groups_larger_than(1, *limit);
   }
 }
 
-TEST(GroupFitterTest, LeavesOutAGroupThatWasSplitOnceAReloadMakesItNotWeak) {
-  for (const auto is_too_large :
-       {+[](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
-        +[](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EINVAL); }}) {
-    const auto plan = reloaded(kWeak, kNotWeak, is_too_large, is_too_large);
+TEST(GroupFitterTest, AReloadKeepsWhatIsInForceUnlessATrialNextToItShowsAnotherFit) {
+  const std::string weak = group_of("cycles, branches");
+  const std::string not_weak = group_of("cycles, branches", "weak: false");
+  using Groups = std::vector<std::string>;
+  const Groups whole = {"core: cycles, branches"};
+  const Groups split = {"core: cycles", "core/2: branches"};
+  struct Row {
+    const char* what;
+    std::string groups_before;
+    Limit before;
+    std::string groups;
+    Limit beside;
+    Groups counted;
+  };
+  const Row rows[] = {
+      {"a trial reports nothing of what is split", weak, kStarves, weak, kStarves, split},
+      {"a trial reports nothing of what is left out", not_weak, kStarves, not_weak, kStarves, {}},
+      {"it takes the slots itself", weak, kNone, weak, ENOSPC, whole},
+      {"it was whole as it could not be tried", weak, EMFILE, weak, EINVAL, split},
+      {"it could not be tried and may hold the slots", weak, EMFILE, weak, ENOSPC, whole},
+      {"it fits now", weak, kStarves, weak, kNone, whole},
+      {"it becomes weak, starving", not_weak, kStarves, weak, kStarves, split},
+      {"it becomes weak, refused", not_weak, EINVAL, weak, EINVAL, split},
+      {"it is not weak any more, starving", weak, kStarves, not_weak, kStarves, {}},
+      {"it is not weak any more, refused", weak, EINVAL, not_weak, EINVAL, {}},
+  };
 
-    EXPECT_TRUE(plan.counting.cpu.empty());
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    test::ScriptedKernel before;
+    limit_groups(before, row.before);
+    test::ScriptedKernel beside;
+    limit_groups(beside, row.beside);
+
+    const Plan plan = reloaded(row.groups_before, before, row.groups, beside);
+
+    EXPECT_EQ(groups_of(plan.counting.cpu), row.counted);
+    if (row.counted == split) EXPECT_THAT(plan.warnings, SizeIs(1));
+    if (!row.counted.empty()) continue;
     EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
   }
 }
@@ -505,11 +434,13 @@ void refuse_all(test::ScriptedKernel& kernel, int code) {
 }
 
 TEST(GroupFitterTest, KeepsWhatIsInForceWhileARightIsMissing) {
-  for (const auto beside : {+[](test::ScriptedKernel& kernel) { refuse_all(kernel, EACCES); },
-                            +[](test::ScriptedKernel& kernel) { refuse_all(kernel, EPERM); }}) {
-    const auto plan = reloaded(
-        "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup]}\n",
-        [](test::ScriptedKernel&) {}, beside);
+  const std::string groups = "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup]}\n";
+  for (const int code : {EACCES, EPERM}) {
+    test::ScriptedKernel before;
+    test::ScriptedKernel beside;
+    refuse_all(beside, code);
+
+    const Plan plan = reloaded(groups, before, groups, beside);
 
     EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
     EXPECT_THAT(groups_of(plan.counting.cgroup), ElementsAre("core: cycles, branches"));
@@ -518,35 +449,22 @@ TEST(GroupFitterTest, KeepsWhatIsInForceWhileARightIsMissing) {
 }
 
 TEST(GroupFitterTest, LeavesOutWhatIsNewAndLacksARight) {
-  const config::Loaded before = config::load_text(
-      "groups: [{name: core, events: [cycles, branches], scope: cpu}]\n", "c.yaml");
   test::ScriptedKernel at_start;
-  const auto in_force = test::plan_of(before.config, test::machine(""), at_start);
-  const config::Loaded after = config::load_text(
-      "groups: [{name: core, events: [cycles, branches, instructions], scope: cpu}]\n", "c.yaml");
   test::ScriptedKernel later;
   refuse_all(later, EACCES);
-  const auto plan = test::plan_of(after.config, test::machine(""), later, &in_force);
+
+  const Plan plan = reloaded(group_of("cycles, branches"), at_start,
+                             group_of("cycles, branches, instructions"), later);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("instructions")));
-}
-
-TEST(GroupFitterTest, JoinsAGroupThatWasSplitOnceItFits) {
-  const auto plan = reloaded(
-      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
-      [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
-      [](test::ScriptedKernel&) {});
-
-  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
 }
 
 TEST(GroupFitterTest, LeavesNothingOpen) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);
   kernel.starve_groups_larger_than(1);
-  (void)plan_on("intel_hybrid",
-                "  - {name: core, events: [cycles, instructions, branches], scope: cpu}", kernel);
+  (void)plan_on("intel_hybrid", group_of("cycles, instructions, branches"), kernel);
 
   EXPECT_EQ(kernel.still_open(), 0U);
 }
@@ -601,10 +519,8 @@ TEST(GroupFitterTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
 
-  const auto plan = plan_on("intel_hybrid",
-                            "  - {name: loads, scope: cpu, events: [cpu_core/mem-loads/, "
-                            "cpu_core/mem-loads-aux/]}\n",
-                            kernel);
+  const auto plan =
+      plan_on("intel_hybrid", group_of("cpu_core/mem-loads/, cpu_core/mem-loads-aux/"), kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("must be counted together")));

@@ -23,7 +23,7 @@ GroupIdentity identity(const std::string& machine, const std::string& groups,
   return {};
 }
 
-const std::string kCore = "  - {name: core, events: [cycles, instructions], scope: cpu}\n";
+const std::string kCore = test::group_of("cycles, instructions");
 
 TEST(GroupIdentityTest, IsTheSameForAnotherNameOrPlaceInTheConfiguration) {
   const GroupIdentity core = identity("", kCore, "core");

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -15,8 +14,13 @@
 namespace pex::plan {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::Field;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class LoadPlanTest : public ::testing::Test {
@@ -34,6 +38,19 @@ class LoadPlanTest : public ::testing::Test {
     }
     return lines;
   }
+
+  /// What is expected to be right.
+  LoadedPlan planned(const std::string& text, const Plan* in_force = nullptr) {
+    tree_.write("c.yaml", text);
+    auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_, in_force);
+    if (loaded) return *std::move(loaded);
+    ADD_FAILURE() << describe(loaded.error().front());
+    return {};
+  }
+  void give_guests_the_pmu(bool given = true) {
+    tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", given ? "Y\n" : "N\n");
+  }
+  void have_core_pmu() { tree_.write("sys/bus/event_source/devices/cpu/type", "4\n"); }
 
   test::TempTree tree_{
       {"sys/devices/system/cpu/online", "0-1\n"},
@@ -65,24 +82,18 @@ TEST_F(LoadPlanTest, ReportsErrorsOfFormAndOfNamesTogetherInTheOrderOfTheFile) {
 }
 
 TEST_F(LoadPlanTest, WarnsOfAnythingAboutCgroupsWhereNoGroupCountsThem) {
-  for (const char* cgroups : {"{max: 3, include: [/a]}", "{max: 3, exclude: [/a]}",
-                              "{max: 3, labels: [{match: /a, set: {team: web}}], include: [/a]}",
-                              "{max: 3, sums: [{name: all, by: []}]}"}) {
-    for (const std::string scope : {"cpu", "cgroup"}) {
-      tree_.write("c.yaml", "cgroups: " + std::string(cgroups) +
-                                "\ngroups: [{name: soft, events: [cs], scope: " + scope + "}]\n");
-      const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
-      ASSERT_TRUE(loaded) << describe(loaded.error().front());
-      std::vector<std::string> warnings;
-      for (const Error& warning : loaded->plan.warnings) warnings.push_back(warning.attempted);
-      EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
-                              [this](const std::string& warning) {
-                                return warning.starts_with(tree_.path("c.yaml:1:")) &&
-                                       warning.ends_with("nothing is counted by cgroup");
-                              }),
-                scope == "cpu" ? 1 : 0)
-          << cgroups;
-    }
+  const auto is_the_warning =
+      Field(&Error::attempted,
+            AllOf(StartsWith(tree_.path("c.yaml:1:")), EndsWith("nothing is counted by cgroup")));
+  for (const std::string cgroups :
+       {"{max: 3, include: [/a]}", "{max: 3, exclude: [/a]}",
+        "{max: 3, labels: [{match: /a, set: {team: web}}], include: [/a]}",
+        "{max: 3, sums: [{name: all, by: []}]}"}) {
+    const std::string text =
+        "cgroups: " + cgroups + "\ngroups: [{name: soft, events: [cs], scope: ";
+
+    EXPECT_THAT(planned(text + "cpu}]\n").plan.warnings, Contains(is_the_warning).Times(1));
+    EXPECT_THAT(planned(text + "cgroup}]\n").plan.warnings, Not(Contains(is_the_warning)));
   }
 }
 
@@ -102,88 +113,82 @@ TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDec
                              {"count", true, false, false, GuestsLeftOut::kNot},
                              {"exclude", false, true, true, GuestsLeftOut::kConfigured},
                              {"exclude", false, false, true, GuestsLeftOut::kConfigured}};
-  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  have_core_pmu();
   for (const Case& each : kCases) {
-    tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", each.is_given ? "Y\n" : "N\n");
-    tree_.write("c.yaml",
-                std::string("guests: ") + each.guests +
-                    "\ngroups: [{name: core, scope: cpu, events: [cycles, branches, cs]}]\n");
+    SCOPED_TRACE(std::string(each.guests) + (each.is_given ? ", given" : "") +
+                 (each.is_refused ? ", refused" : ""));
+    give_guests_the_pmu(each.is_given);
     kernel_.refuse_with_guests(each.is_refused ? EOPNOTSUPP : 0);
-    const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
-    ASSERT_TRUE(loaded) << describe(loaded.error().front());
 
-    const std::string what = std::string(each.guests) + (each.is_given ? ", given" : "") +
-                             (each.is_refused ? ", refused" : "");
-    const auto& events = loaded->plan.counting.cpu.groups.front().events;
-    ASSERT_EQ(events.size(), 3U) << what;
-    EXPECT_EQ(events[0].name, "cycles") << "the same name and series, " << what;
-    EXPECT_EQ(events[0].attributes.exclude_guest, each.leaves_out) << what;
-    EXPECT_EQ(events[1].attributes.exclude_guest, each.leaves_out) << what;
+    const Plan plan =
+        planned(std::string("guests: ") + each.guests +
+                "\ngroups: [{name: core, scope: cpu, events: [cycles, branches, cs]}]\n")
+            .plan;
+
+    const auto& events = plan.counting.cpu.groups.front().events;
+    ASSERT_EQ(events.size(), 3U);
+    EXPECT_EQ(events[0].name, "cycles") << "the same name and series";
+    EXPECT_EQ(events[0].attributes.exclude_guest, each.leaves_out);
+    EXPECT_EQ(events[1].attributes.exclude_guest, each.leaves_out);
     EXPECT_FALSE(events[2].attributes.exclude_guest) << "no PMU counts it";
-    EXPECT_EQ(loaded->plan.guests_left_out, each.why) << what;
-    EXPECT_EQ(loaded->plan.warnings.size(),
-              each.leaves_out && each.why != GuestsLeftOut::kConfigured ? 1U : 0U)
-        << what;
+    EXPECT_EQ(plan.guests_left_out, each.why);
+    EXPECT_EQ(plan.warnings.size(),
+              each.leaves_out && each.why != GuestsLeftOut::kConfigured ? 1U : 0U);
   }
 }
 
 TEST_F(LoadPlanTest, WarnsOfEachGroupThatLacksAPartOfAnUncorePmu) {
   for (const char* const cpu : {"0", "1"}) {
-    const std::string topology = std::string{"sys/devices/system/cpu/cpu"} + cpu + "/topology/";
-    tree_.write(topology + "physical_package_id", cpu);
+    tree_.write(std::string{"sys/devices/system/cpu/cpu"} + cpu + "/topology/physical_package_id",
+                cpu);
   }
   tree_.write("sys/bus/event_source/devices/power/type", "9\n");
   tree_.write("sys/bus/event_source/devices/power/cpumask", "0-1\n");
   tree_.write("sys/bus/event_source/devices/power/format/event", "config:0-7\n");
   tree_.write("sys/bus/event_source/devices/power/events/energy-pkg", "event=0x02\n");
-  tree_.write("c.yaml",
-              "groups:\n"
-              "  - {name: whole, scope: cpu, events: [power/energy-pkg/, cs]}\n"
-              "  - name: part\n"
-              "    scope: cpu\n"
-              "    cpus: {exclude: [\"1\"]}\n"
-              "    events: [{event: power/energy-pkg/, name: of_a_part}, task-clock]\n");
 
-  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+  const LoadedPlan loaded = planned(
+      "groups:\n"
+      "  - {name: whole, scope: cpu, events: [power/energy-pkg/, cs]}\n"
+      "  - name: part\n"
+      "    scope: cpu\n"
+      "    cpus: {exclude: [\"1\"]}\n"
+      "    events: [{event: power/energy-pkg/, name: of_a_part}, task-clock]\n");
 
-  ASSERT_TRUE(loaded) << describe(loaded.error().front());
-  std::vector<std::string> warnings;
-  for (const Error& warning : loaded->plan.warnings) warnings.push_back(describe(warning));
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("group 'part' lacks what PMU 'power' would read on "
-                                              "the excluded CPUs 1: sums")));
+  EXPECT_THAT(loaded.plan.warnings,
+              ElementsAre(Field(&Error::attempted,
+                                HasSubstr("group 'part' lacks what PMU 'power' would read on the "
+                                          "excluded CPUs 1: sums"))));
 }
 
 TEST_F(LoadPlanTest, SaysNothingOfGuestsWhereModifiersLeaveThemOut) {
-  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
-  tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
-  tree_.write("c.yaml", "groups: [{name: core, scope: cpu, events: ['cycles:H', 'branches:G']}]\n");
+  have_core_pmu();
+  give_guests_the_pmu();
 
-  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+  const Plan plan =
+      planned("groups: [{name: core, scope: cpu, events: ['cycles:H', 'branches:G']}]\n").plan;
 
-  ASSERT_TRUE(loaded);
-  EXPECT_EQ(loaded->plan.guests_left_out, GuestsLeftOut::kNot);
-  EXPECT_TRUE(loaded->plan.warnings.empty());
-  EXPECT_FALSE(loaded->plan.counting.cpu.groups.front().events[1].attributes.exclude_guest);
+  EXPECT_EQ(plan.guests_left_out, GuestsLeftOut::kNot);
+  EXPECT_TRUE(plan.warnings.empty());
+  EXPECT_FALSE(plan.counting.cpu.groups.front().events[1].attributes.exclude_guest);
 }
 
 /// As KVM is loaded while its groups are counted: neither the reference nor what is split is kept
 /// as it was counted.
 TEST_F(LoadPlanTest, LeavesOutGuestsInEveryCounterOfAPlanThatIsMadeAgain) {
-  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
-  tree_.write("c.yaml",
-              "groups:\n"
-              "  - {name: a, scope: cpu, events: [instructions, branches], estimator: reference}\n"
-              "  - {name: b, scope: cpu, events: [cache-misses], estimator: reference}\n");
-  const auto first = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
-  ASSERT_TRUE(first) << describe(first.error().front());
-  ASSERT_FALSE(first->plan.reference.counters.empty()) << "or this shows nothing";
+  have_core_pmu();
+  const std::string text =
+      "groups:\n"
+      "  - {name: a, scope: cpu, events: [instructions, branches], estimator: reference}\n"
+      "  - {name: b, scope: cpu, events: [cache-misses], estimator: reference}\n";
+  const LoadedPlan first = planned(text);
+  ASSERT_FALSE(first.plan.reference.counters.empty()) << "or this shows nothing";
 
-  tree_.write("sys/module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
-  const auto again = load_and_plan(tree_.path("c.yaml"), roots_, kernel_, &first->plan);
+  give_guests_the_pmu();
+  const LoadedPlan again = planned(text, &first.plan);
 
-  ASSERT_TRUE(again) << describe(again.error().front());
   std::size_t counters = 0;
-  for (const collect::GroupPlan& group : again->plan.counting.cpu.groups) {
+  for (const collect::GroupPlan& group : again.plan.counting.cpu.groups) {
     for (const perf::CounterSpec& event : group.events) {
       if (event.attributes.type == PERF_TYPE_SOFTWARE) continue;
       ++counters;
@@ -194,17 +199,15 @@ TEST_F(LoadPlanTest, LeavesOutGuestsInEveryCounterOfAPlanThatIsMadeAgain) {
 }
 
 TEST_F(LoadPlanTest, RefusesEventsThatMustCountGuestsWhileAGuestHasThePmu) {
-  tree_.write("sys/bus/event_source/devices/cpu/type", "4\n");
+  have_core_pmu();
   kernel_.refuse_with_guests(EOPNOTSUPP);
-  tree_.write("c.yaml",
-              "guests: count\ngroups: [{name: core, scope: cpu, events: [cycles, cs]}]\n");
 
-  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+  const Plan plan =
+      planned("guests: count\ngroups: [{name: core, scope: cpu, events: [cycles, cs]}]\n").plan;
 
-  ASSERT_TRUE(loaded);
-  EXPECT_FALSE(loaded->plan.events[0].available);
-  EXPECT_EQ(loaded->plan.events[0].reason.code, EOPNOTSUPP);
-  EXPECT_TRUE(loaded->plan.events[1].available);
+  EXPECT_FALSE(plan.events[0].available);
+  EXPECT_EQ(plan.events[0].reason.code, EOPNOTSUPP);
+  EXPECT_TRUE(plan.events[1].available);
 }
 
 TEST_F(LoadPlanTest, ReportsNothingThatFollowsFromAnotherError) {
@@ -231,17 +234,16 @@ TEST_F(LoadPlanTest, OpensNothingWhereSomethingIsWrong) {
 }
 
 TEST_F(LoadPlanTest, OpensNothingWhereCountingIsDisabledAndStillChecksNames) {
-  const std::string group = "groups: [{name: core, events: [cycles], scope: [cpu, cgroup]}]\n";
-  tree_.write("c.yaml", "enabled: false\n" + group);
+  const Plan plan = planned(
+                        "enabled: false\n"
+                        "groups: [{name: core, events: [cycles], scope: [cpu, cgroup]}]\n")
+                        .plan;
 
-  const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
-
-  ASSERT_TRUE(loaded);
-  EXPECT_TRUE(loaded->plan.counting.cpu.empty());
-  EXPECT_TRUE(loaded->plan.counting.cgroup.empty());
-  ASSERT_EQ(loaded->plan.left_out_groups.size(), 1U);
-  EXPECT_EQ(loaded->plan.left_out_groups[0].name, "core");
-  EXPECT_EQ(loaded->plan.warnings[0].attempted,
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_TRUE(plan.counting.cgroup.empty());
+  ASSERT_EQ(plan.left_out_groups.size(), 1U);
+  EXPECT_EQ(plan.left_out_groups[0].name, "core");
+  EXPECT_EQ(plan.warnings[0].attempted,
             "counting is disabled by the configuration (enabled: false)");
   EXPECT_EQ(kernel_.opened(), 0U);
   EXPECT_THAT(errors("enabled: false\ngroups: [{name: core, events: [cylces], scope: cpu}]\n"),

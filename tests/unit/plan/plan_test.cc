@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/availability.h"
+#include "plan/event_trial.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
@@ -16,13 +17,17 @@ namespace pex::plan {
 namespace {
 
 using test::errors_of;
+using test::group_of;
 using test::groups_of;
 using test::plan_on;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 TEST(PlanTest, AGroupOfBothScopesIsCountedInBoth) {
   const auto both =
@@ -36,11 +41,11 @@ TEST(PlanTest, AGroupOfBothScopesIsCountedInBoth) {
 
 TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   config::Config config;
-  config.cgroups.max = 1;
   config.limits.max_open_events = 2;
   config.limits.max_series = 3;
   config.limits.opens_per_second = 4;
   config.limits.max_cgroup_directories = 5;
+  config.cgroups.max = 1;
   config.cgroups.include = {{"/a/*"}, {"/b"}};
   config.cgroups.exclude = {{"/c"}};
   config.cgroups.per_cpu = true;
@@ -56,22 +61,6 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   EXPECT_EQ(plan.cgroups.selection.include.size(), 2U);
   EXPECT_EQ(plan.cgroups.selection.exclude.front().text(), "/c");
   EXPECT_TRUE(plan.counting.cgroup_per_cpu);
-}
-
-TEST(PlanTest, APatternThatCannotBeReadIsAnErrorNextToThoseOfEvents) {
-  config::Config config = config::load_text(
-                              "groups:\n"
-                              "  - {name: g, events: [cycels], scope: cpu}\n"
-                              "cgroups: {include: ['re:(']}\n",
-                              "c.yaml")
-                              .config;
-  test::ScriptedKernel kernel;
-
-  const auto plan = test::plan_of(config, test::machine(""), kernel);
-
-  ASSERT_EQ(plan.errors.size(), 2U);
-  EXPECT_TRUE(describe(plan.errors[0]).starts_with("c.yaml:2:"));
-  EXPECT_TRUE(describe(plan.errors[1]).starts_with("c.yaml:3:"));
 }
 
 /// A file serves a fleet: the names are the same where an event cannot be counted.
@@ -108,45 +97,17 @@ TEST(PlanTest, NamesOfSumsAreCheckedAlsoForEventsThatThisMachineLacks) {
 TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {
   test::ScriptedKernel kernel;
   kernel.refuse("branches", ENOENT);
-  const auto partial =
-      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
+  const auto partial = plan_on("", group_of("cycles, branches, instructions"), kernel);
 
   EXPECT_THAT(groups_of(partial.counting.cpu), ElementsAre("core: cycles, instructions"));
   EXPECT_FALSE(partial.events[1].available);
   EXPECT_EQ(partial.events[1].reason.code, ENOENT);
 }
 
-TEST(PlanTest, OfTenEventsNineAreCountedWhenThisMachineDoesNotHaveOne) {
-  const auto nine =
-      plan_on("intel_client",
-              "  - name: core\n"
-              "    events: [cycles, instructions, branches, cache-misses, task-clock,\n"
-              "             page-faults, context-switches, msr/tsc/,\n"
-              "             'sched:sched_switch', uncore_upi/clockticks/]\n"
-              "    scope: cpu\n");
-
-  EXPECT_THAT(errors_of(nine), IsEmpty());
-  ASSERT_EQ(nine.counting.cpu.columns.size(), 9U);
-  ASSERT_EQ(nine.events.size(), 10U);
-  EXPECT_EQ(nine.events[9].event, "uncore_upi/clockticks/");
-  EXPECT_FALSE(nine.events[9].available);
-  EXPECT_EQ(nine.events[9].reason.attempted, "this machine has no PMU 'uncore_upi'");
-}
-
-TEST(PlanTest, AGroupWithoutEventsIsLeftOut) {
-  test::ScriptedKernel kernel;
-  kernel.refuse("cycles", ENOENT);
-  const auto none = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
-
-  EXPECT_TRUE(none.counting.cpu.empty());
-  EXPECT_TRUE(none.counting.cpu.columns.empty());
-  EXPECT_TRUE(none.errors.empty());
-}
-
 TEST(PlanTest, WhatIsMissingForAMomentIsLeftToThePolls) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", EMFILE);
-  const auto later = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  const auto later = plan_on("", group_of("cycles"), kernel);
 
   EXPECT_TRUE(later.events[0].available);
   EXPECT_THAT(groups_of(later.counting.cpu), ElementsAre("core: cycles"));
@@ -154,18 +115,20 @@ TEST(PlanTest, WhatIsMissingForAMomentIsLeftToThePolls) {
 
 TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
   test::ScriptedKernel kernel;
-  (void)plan_on("", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+  (void)plan_on("", group_of("cycles, instructions"), kernel);
 
   EXPECT_EQ(kernel.opened(), 4U);  // each on its own, and both as a group
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
-TEST(PlanTest, TheSameEventInTwoScopesIsNoError) {
-  const auto split = plan_on("",
-                             "  - {name: host, events: [cycles], scope: cpu}\n"
-                             "  - {name: services, events: [cycles], scope: cgroup}");
-
-  EXPECT_THAT(errors_of(split), IsEmpty());
+/// "cycles by cpu", or "not branches by cgroup", of each event whose availability is known.
+std::vector<std::string> availabilities(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const auto& [event, available] : availability(plan)) {
+    lines.push_back((available.everywhere ? "" : "not ") + event.first +
+                    (event.second == Scope::kCpu ? " by cpu" : " by cgroup"));
+  }
+  return lines;
 }
 
 TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
@@ -177,12 +140,8 @@ TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
               "  - {name: small, events: [cycles], scope: cgroup}",
               kernel);
 
-  const auto available = availability(half);
-
-  EXPECT_EQ(available.size(), 3U);
-  EXPECT_FALSE(available.at({"cycles", Scope::kCpu}).everywhere);
-  EXPECT_FALSE(available.at({"branches", Scope::kCpu}).everywhere);
-  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}).everywhere);
+  EXPECT_THAT(availabilities(half),
+              UnorderedElementsAre("not cycles by cpu", "not branches by cpu", "cycles by cgroup"));
 }
 
 TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
@@ -195,22 +154,18 @@ TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
               kernel);
 
   EXPECT_THAT(errors_of(half), IsEmpty());
-  EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}).everywhere);
+  EXPECT_THAT(availabilities(half), Contains("not cycles by cgroup"));
 }
 
 TEST(AvailabilityTest, ReportsBothKindsOfCores) {
   test::ScriptedKernel kernel;
   kernel.refuse("type0:0xa00000001", ENOENT);  // instructions of cpu_atom, whose type is 10
-  const auto hybrid = plan_on(
-      "intel_hybrid", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+  const auto hybrid = plan_on("intel_hybrid", group_of("cycles, instructions"), kernel);
 
-  const auto available = availability(hybrid);
-
-  EXPECT_EQ(available.size(), 4U);
-  EXPECT_TRUE(available.at({"cycles on cpu_atom", Scope::kCpu}).everywhere);
-  EXPECT_TRUE(available.at({"cycles on cpu_core", Scope::kCpu}).everywhere);
-  EXPECT_FALSE(available.at({"instructions on cpu_atom", Scope::kCpu}).everywhere);
-  EXPECT_TRUE(available.at({"instructions on cpu_core", Scope::kCpu}).everywhere);
+  EXPECT_THAT(availabilities(hybrid),
+              UnorderedElementsAre("cycles on cpu_atom by cpu", "cycles on cpu_core by cpu",
+                                   "not instructions on cpu_atom by cpu",
+                                   "instructions on cpu_core by cpu"));
 }
 
 TEST(LeftOutLinesTest, WhatTheKernelReportsOfManyEventsIsOneLine) {
@@ -218,8 +173,7 @@ TEST(LeftOutLinesTest, WhatTheKernelReportsOfManyEventsIsOneLine) {
   kernel.refuse("cycles", ENOENT);
   kernel.refuse("branches", ENOENT);
   kernel.refuse("instructions", EACCES);
-  const auto none =
-      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
+  const auto none = plan_on("", group_of("cycles, branches, instructions"), kernel);
 
   EXPECT_THAT(
       left_out_lines(none),
@@ -231,15 +185,13 @@ TEST(LeftOutLinesTest, WhatTheKernelReportsOfManyEventsIsOneLine) {
 TEST(LeftOutLinesTest, DoNotSayNothingWhenSomethingIsCounted) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
-  const auto some =
-      plan_on("", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+  const auto some = plan_on("", group_of("cycles, instructions"), kernel);
 
   EXPECT_THAT(left_out_lines(some), ElementsAre(StartsWith("not counted here: cycles: ")));
 }
 
 TEST(LeftOutLinesTest, SayWhatThisMachineLacks) {
-  const auto some = plan_on("intel_client",
-                            "  - {name: core, events: [cycles, uncore_upi/event=1/], scope: cpu}");
+  const auto some = plan_on("intel_client", group_of("cycles, uncore_upi/event=1/"));
 
   EXPECT_THAT(left_out_lines(some),
               ElementsAre(AllOf(StartsWith("not counted here: uncore_upi/event=0x1/: this machine "
@@ -287,13 +239,9 @@ TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
   const auto plan =
       plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
 
-  const auto available = availability(plan);
-
-  EXPECT_EQ(available.size(), 4U);
-  EXPECT_TRUE(available.at({"branches", Scope::kCpu}).everywhere);
-  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}).everywhere);
-  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}).everywhere);
-  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}).everywhere);
+  EXPECT_THAT(availabilities(plan),
+              UnorderedElementsAre("branches by cpu", "not branches by cgroup", "cycles by cpu",
+                                   "cycles by cgroup"));
 }
 
 TEST(AvailabilityTest, IsNotReportedInCgroupsWhereThereAreNone) {
@@ -303,11 +251,8 @@ TEST(AvailabilityTest, IsNotReportedInCgroupsWhereThereAreNone) {
       "groups: [{name: core, events: [branches, cycles], scope: [cpu, cgroup]}]", "c.yaml");
   const auto plan = test::plan_of(loaded.config, {"/nonexistent", "/nonexistent", {}}, kernel);
 
-  const auto available = availability(plan);
-
-  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}).everywhere) << "not even on CPUs";
-  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}).everywhere);
-  EXPECT_FALSE(available.contains({"cycles", Scope::kCgroup}));
+  EXPECT_THAT(availabilities(plan), IsSupersetOf({"not branches by cgroup", "cycles by cpu"}));
+  EXPECT_FALSE(availability(plan).contains({"cycles", Scope::kCgroup}));
 }
 
 TEST(AvailabilityTest, IsNotReportedWhereTheRootOfTheCgroupsIsWhatFails) {
@@ -317,6 +262,16 @@ TEST(AvailabilityTest, IsNotReportedWhereTheRootOfTheCgroupsIsWhatFails) {
 
   EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
   EXPECT_THAT(availability(plan), IsEmpty());
+}
+
+TEST(IsLastingTest, IsFalseOfShortagesAndOfWhatComesBackAndTrueOfAllOtherErrors) {
+  for (const int code : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, EBUSY, ENOSPC, ENODEV, ESRCH}) {
+    EXPECT_FALSE(is_lasting(code)) << errno_name(code);
+  }
+  for (const int code : {ENOENT, EOPNOTSUPP, EINVAL, EACCES, EPERM, ENOSYS, E2BIG, ENODATA,
+                         EADDRNOTAVAIL, EILSEQ, ENOEXEC, EIO, ENXIO, kErrnoNotSupported}) {
+    EXPECT_TRUE(is_lasting(code)) << errno_name(code);
+  }
 }
 
 }  // namespace

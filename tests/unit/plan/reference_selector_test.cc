@@ -14,10 +14,8 @@
 namespace pex::plan {
 namespace {
 
-using test::plan_on;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 /// Everything that is opened: "a: cycles, instructions", those that are not published in brackets,
 /// and what a group's reference and clock are, by their index.
@@ -47,15 +45,23 @@ constexpr const char* kTwoGroups =
     "  - {name: a, events: [cycles, instructions], scope: cpu}\n"
     "  - {name: b, events: [branches], scope: cpu}\n";
 
-/// Registers that move, as in a kernel where they are counted.
-test::ScriptedKernel& with_free_reference(test::ScriptedKernel& kernel) {
-  kernel.only_tried(true);
-  return kernel;
-}
+class ReferenceSelectorTest : public testing::Test {
+ protected:
+  test::PlanOrErrors plan_on(const std::string& machine, const std::string& groups) {
+    return test::plan_on(machine, groups, kernel_);
+  }
+  /// With registers that move, as in a kernel where they are counted.
+  test::PlanOrErrors plan_with_free_reference(const std::string& machine,
+                                              const std::string& groups) {
+    kernel_.only_tried(true);
+    return plan_on(machine, groups);
+  }
 
-TEST(ReferenceSelectorTest, TakesTheFreeReferenceWhereItMoves) {
-  test::ScriptedKernel kernel;
-  const auto plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+  test::ScriptedKernel kernel_;
+};
+
+TEST_F(ReferenceSelectorTest, TakesTheFreeReferenceWhereItMoves) {
+  const auto plan = plan_with_free_reference("amd_zen", kTwoGroups);
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock, msr/aperf/",
@@ -63,19 +69,17 @@ TEST(ReferenceSelectorTest, TakesTheFreeReferenceWhereItMoves) {
                           "b: branches, msr/aperf/; reference 1 as 0.1; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, LeavesARegisterThatStandsStill) {
-  test::ScriptedKernel kernel;
-  const auto plan = plan_on("amd_zen", kTwoGroups, kernel);
+TEST_F(ReferenceSelectorTest, LeavesARegisterThatStandsStill) {
+  const auto plan = plan_on("amd_zen", kTwoGroups);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceSelectorTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
-  test::ScriptedKernel kernel;
-  const auto plan = plan_on("amd_zen",
-                            "  - {name: a, events: [cycles], scope: cgroup}\n"
-                            "  - {name: soft, events: [page-faults], scope: cgroup}\n",
-                            with_free_reference(kernel));
+TEST_F(ReferenceSelectorTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
+  const auto plan =
+      plan_with_free_reference("amd_zen",
+                               "  - {name: a, events: [cycles], scope: cgroup}\n"
+                               "  - {name: soft, events: [page-faults], scope: cgroup}\n");
 
   EXPECT_THAT(opened(plan.counting.cgroup),
               ElementsAre("(clock): cpu-clock, msr/aperf/",
@@ -83,69 +87,58 @@ TEST(ReferenceSelectorTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
                           "soft: page-faults"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockNextToAGroupOfCgroupsAlsoWhenThatIsAlone) {
-  test::ScriptedKernel kernel;
-  const auto plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
+TEST_F(ReferenceSelectorTest, HasAClockNextToAGroupOfCgroupsAlsoWhenThatIsAlone) {
+  const auto plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n");
 
   EXPECT_THAT(opened(plan.counting.cgroup),
               ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockNextToGroupsOfCgroupsThatAreMultiplexed) {
-  test::ScriptedKernel kernel;
+TEST_F(ReferenceSelectorTest, HasAClockNextToGroupsOfCgroupsThatAreMultiplexed) {
   const auto plan = plan_on("",
                             "  - {name: a, events: [cycles], scope: cgroup}\n"
-                            "  - {name: b, events: [branches], scope: cgroup}\n",
-                            kernel);
+                            "  - {name: b, events: [branches], scope: cgroup}\n");
 
   EXPECT_THAT(opened(plan.counting.cgroup),
               ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0",
                           "b: branches, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockNextToAPinnedGroupAndNoReferenceInIt) {
-  test::ScriptedKernel kernel;
-  const auto plan =
-      plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, pinned: true}\n",
-              with_free_reference(kernel));
+TEST_F(ReferenceSelectorTest, HasAClockNextToAPinnedGroupAndNoReferenceInIt) {
+  const auto plan = plan_with_free_reference(
+      "amd_zen", "  - {name: a, events: [cycles], scope: cpu, pinned: true}\n");
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock", "a pinned: cycles; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
-  test::ScriptedKernel kernel;
-  const auto plan =
-      plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, estimator: time}\n",
-              with_free_reference(kernel));
+TEST_F(ReferenceSelectorTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
+  const auto plan = plan_with_free_reference(
+      "amd_zen", "  - {name: a, events: [cycles], scope: cpu, estimator: time}\n");
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles"));
 }
 
-TEST(ReferenceSelectorTest, TakesNoCyclesWhereNoGroupIsMultiplexed) {
-  test::ScriptedKernel kernel;
-  kernel.share_counters(8);
-  const auto plan = plan_on("", kTwoGroups, kernel);
+TEST_F(ReferenceSelectorTest, TakesNoCyclesWhereNoGroupIsMultiplexed) {
+  kernel_.share_counters(8);
+  const auto plan = plan_on("", kTwoGroups);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceSelectorTest, TakesNoCyclesThatCostTimeOnThePmu) {
-  test::ScriptedKernel kernel;
-  kernel.share_counters(2);  // three are wanted
-  const auto plan = plan_on("", kTwoGroups, kernel);
+TEST_F(ReferenceSelectorTest, TakesNoCyclesThatCostTimeOnThePmu) {
+  kernel_.share_counters(2);  // three are wanted
+  const auto plan = plan_on("", kTwoGroups);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceSelectorTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
-  test::ScriptedKernel kernel;
-  kernel.share_counters(3);
+TEST_F(ReferenceSelectorTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
+  kernel_.share_counters(3);
   const auto plan =
       plan_on("",
               "  - {name: a, events: [instructions], scope: cpu, estimator: reference}\n"
-              "  - {name: b, events: [branches, cache-misses], scope: cpu}\n",
-              kernel);
+              "  - {name: b, events: [branches, cache-misses], scope: cpu}\n");
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
@@ -153,18 +146,17 @@ TEST(ReferenceSelectorTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
                           "b: branches, cache-misses; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, ReportsThatThereIsNoReferenceForAGroupThatAsked) {
-  test::ScriptedKernel kernel;
-  kernel.refuse("cycles", ENOENT);
+TEST_F(ReferenceSelectorTest, ReportsThatThereIsNoReferenceForAGroupThatAsked) {
+  kernel_.refuse("cycles", ENOENT);
   const auto plan =
-      plan_on("", "  - {name: a, events: [branches], scope: cpu, estimator: reference}\n", kernel);
+      plan_on("", "  - {name: a, events: [branches], scope: cpu, estimator: reference}\n");
 
   ASSERT_EQ(plan.warnings.size(), 1U);
   EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("group 'a' is scaled by time"));
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: branches"));
 }
 
-TEST(ReferenceSelectorTest, ReportsThatAGroupOfSoftwareHasNoUseForOne) {
+TEST_F(ReferenceSelectorTest, ReportsThatAGroupOfSoftwareHasNoUseForOne) {
   const auto plan =
       plan_on("", "  - {name: a, events: [page-faults], scope: cpu, estimator: reference}\n");
 
@@ -172,33 +164,29 @@ TEST(ReferenceSelectorTest, ReportsThatAGroupOfSoftwareHasNoUseForOne) {
   EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("needs no reference"));
 }
 
-TEST(ReferenceSelectorTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
-  test::ScriptedKernel kernel;
-  kernel.refuse("cycles", EBUSY);
-  const auto plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+TEST_F(ReferenceSelectorTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
+  kernel_.refuse("cycles", EBUSY);
+  const auto plan = plan_with_free_reference("amd_zen", kTwoGroups);
 
   EXPECT_EQ(plan.reference.cost, Reference::Cost::kFree);
 }
 
-TEST(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatIsMultiplexed) {
-  test::ScriptedKernel kernel;
-  kernel.refuse("cache-misses", EBUSY);
+TEST_F(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatIsMultiplexed) {
+  kernel_.refuse("cache-misses", EBUSY);
   const auto plan = plan_on("",
                             "  - {name: a, events: [cache-misses], scope: cpu}\n"
-                            "  - {name: b, events: [cycles], scope: cpu}\n",
-                            kernel);
+                            "  - {name: b, events: [cycles], scope: cpu}\n");
 
   EXPECT_EQ(plan.reference.cost, Reference::Cost::kNone);
 }
 
-TEST(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
-  test::ScriptedKernel kernel;
-  kernel.share_counters(2);  // not enough for another look
+TEST_F(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
+  kernel_.share_counters(2);  // not enough for another look
   const config::Loaded loaded = config::load_text(std::string("groups:\n") + kTwoGroups, "c.yaml");
   Plan in_force;
   in_force.reference = {Reference::Cost::kCounter, {{"", test::counter("cycles")}}, false};
 
-  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel_, &in_force);
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
@@ -206,7 +194,7 @@ TEST(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
                           "b: branches; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockNextToWhatIsPinnedOnPackagesToo) {
+TEST_F(ReferenceSelectorTest, HasAClockNextToWhatIsPinnedOnPackagesToo) {
   const auto plan = plan_on(
       "intel_server",
       "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu, pinned: true}\n");
@@ -215,7 +203,7 @@ TEST(ReferenceSelectorTest, HasAClockNextToWhatIsPinnedOnPackagesToo) {
   EXPECT_EQ(plan.counting.cpu.groups.back().auxiliary.always_on, 0U);
 }
 
-TEST(ReferenceSelectorTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
+TEST_F(ReferenceSelectorTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
   constexpr auto kByItself = config::Estimator::kAuto;
   constexpr auto kAsks = config::Estimator::kReference;
   const Result<events::PmuCatalogue> pmus = events::PmuCatalogue::read(test::machine(""));
@@ -229,13 +217,11 @@ TEST(ReferenceSelectorTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
   EXPECT_TRUE(takes_reference(multiplexed, kAsks, cycles, Scope::kCgroup, *pmus));
 }
 
-TEST(ReferenceSelectorTest, LeavesSoftwareAndPackagesAlone) {
-  test::ScriptedKernel kernel;
-  const auto plan =
-      plan_on("intel_server",
-              "  - {name: soft, events: [page-faults, msr/tsc/], scope: cpu}\n"
-              "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}\n",
-              with_free_reference(kernel));
+TEST_F(ReferenceSelectorTest, LeavesSoftwareAndPackagesAlone) {
+  const auto plan = plan_with_free_reference(
+      "intel_server",
+      "  - {name: soft, events: [page-faults, msr/tsc/], scope: cpu}\n"
+      "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}\n");
 
   for (const collect::GroupPlan& group : plan.counting.cpu.groups) {
     EXPECT_TRUE(group.is_published) << group.name;

@@ -14,6 +14,7 @@ namespace pex::plan {
 namespace {
 
 using test::columns_of;
+using test::group_of;
 using test::groups_of;
 using test::ScriptedKernel;
 using ::testing::Each;
@@ -22,152 +23,124 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-using Planned = Result<TaskPlan, std::vector<yaml::Diagnostic>>;
+class TaskPlanTest : public testing::Test {
+ protected:
+  using Planned = Result<TaskPlan, std::vector<yaml::Diagnostic>>;
 
-Planned plan_tasks_on(const std::string& machine_name, const std::string& groups,
-                      ScriptedKernel& kernel) {
-  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
-  const host::HostRoots roots = test::machine(machine_name);
-  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
-  const Result<std::vector<int>> online = host::online_cpus(roots);
-  Machine machine{*resolver, kernel, online ? *online : std::vector{0}};
-  machine.counts_tasks = true;
-  return plan_tasks(loaded.config.groups, machine);
+  Planned result_on(const std::string& machine_name, const std::string& groups) {
+    const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+    const host::HostRoots roots = test::machine(machine_name);
+    const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
+    const Result<std::vector<int>> online = host::online_cpus(roots);
+    Machine machine{*resolver, kernel_, online ? *online : std::vector{0}};
+    machine.counts_tasks = true;
+    return plan_tasks(loaded.config.groups, machine);
+  }
+  TaskPlan plan_on(const std::string& machine_name, const std::string& groups) {
+    Planned planned = result_on(machine_name, groups);
+    EXPECT_TRUE(planned);
+    return *std::move(planned);
+  }
+
+  ScriptedKernel kernel_;
+};
+
+TEST_F(TaskPlanTest, TriesEverythingInTheCallingThread) {
+  (void)plan_on("intel_server",
+                "  - {name: core, events: [cycles, instructions], scope: [cpu, cgroup]}");
+
+  EXPECT_THAT(kernel_.opened_groups(), Each(StartsWith("pid0 ")));
+  EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
-TEST(TaskPlanTest, TriesEverythingInTheCallingThread) {
-  ScriptedKernel kernel;
+TEST_F(TaskPlanTest, WarnsOfAGroupThatIsForOtherMachines) {
+  const TaskPlan plan = plan_on("",
+                                "  - {name: a, events: [cycles], scope: cgroup}\n"
+                                "  - {name: b, events: [instructions], scope: cgroup, "
+                                "when: {pmu: power}}");
 
-  const Planned planned = plan_tasks_on(
-      "intel_server", "  - {name: core, events: [cycles, instructions], scope: [cpu, cgroup]}",
-      kernel);
-
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(kernel.opened_groups(), Each(StartsWith("pid0 ")));
-  EXPECT_EQ(kernel.still_open(), 0U);
-}
-
-TEST(TaskPlanTest, WarnsOfAGroupThatIsForOtherMachines) {
-  ScriptedKernel kernel;
-
-  const Planned planned = plan_tasks_on("",
-                                        "  - {name: a, events: [cycles], scope: cgroup}\n"
-                                        "  - {name: b, events: [instructions], scope: cgroup, "
-                                        "when: {pmu: power}}",
-                                        kernel);
-
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(groups_of(planned->counting), ElementsAre("a: cycles"));
-  ASSERT_EQ(planned->warnings.size(), 1U);
-  EXPECT_EQ(describe(planned->warnings[0]),
+  EXPECT_THAT(groups_of(plan.counting), ElementsAre("a: cycles"));
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_EQ(describe(plan.warnings[0]),
             "group 'b' is left out: when.pmu: this machine has no PMU 'power'");
 }
 
-TEST(TaskPlanTest, CountsAGroupWhateverItsScopes) {
-  ScriptedKernel kernel;
+TEST_F(TaskPlanTest, CountsAGroupWhateverItsScopes) {
+  const TaskPlan plan = plan_on("",
+                                "  - {name: a, events: [cycles], scope: cgroup}\n"
+                                "  - {name: b, events: [instructions], scope: cpu}");
 
-  const Planned planned = plan_tasks_on("",
-                                        "  - {name: a, events: [cycles], scope: cgroup}\n"
-                                        "  - {name: b, events: [instructions], scope: cpu}",
-                                        kernel);
-
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(groups_of(planned->counting), ElementsAre("a: cycles", "b: instructions"));
+  EXPECT_THAT(groups_of(plan.counting), ElementsAre("a: cycles", "b: instructions"));
 }
 
-TEST(TaskPlanTest, HasAColumnForEachEventThatCanBeCounted) {
-  ScriptedKernel kernel;
-  kernel.refuse("instructions", ENOENT);
+TEST_F(TaskPlanTest, HasAColumnForEachEventThatCanBeCounted) {
+  kernel_.refuse("instructions", ENOENT);
 
-  const Planned planned = plan_tasks_on(
-      "", "  - {name: core, events: [cycles, instructions, branches], scope: cpu}", kernel);
+  const TaskPlan plan = plan_on("", group_of("cycles, instructions, branches"));
 
-  ASSERT_TRUE(planned);
-  ASSERT_EQ(planned->events.size(), 3U);
-  EXPECT_EQ(planned->events[0].column, 0U);
-  EXPECT_FALSE(planned->events[1].column);
-  EXPECT_EQ(planned->events[1].availability.reason.code, ENOENT);
-  EXPECT_EQ(planned->events[2].column, 1U);
-  EXPECT_THAT(columns_of(planned->counting),
-              ElementsAre("cycles by cpu: 0.0", "branches by cpu: 0.1"));
+  ASSERT_EQ(plan.events.size(), 3U);
+  EXPECT_EQ(plan.events[0].column, 0U);
+  EXPECT_FALSE(plan.events[1].column);
+  EXPECT_EQ(plan.events[1].availability.reason.code, ENOENT);
+  EXPECT_EQ(plan.events[2].column, 1U);
+  EXPECT_THAT(columns_of(plan.counting), ElementsAre("cycles by cpu: 0.0", "branches by cpu: 0.1"));
 }
 
-TEST(TaskPlanTest, SplitsAGroupThatDoesNotFit) {
-  ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(2);
+TEST_F(TaskPlanTest, SplitsAGroupThatDoesNotFit) {
+  kernel_.starve_groups_larger_than(2);
 
-  const Planned planned = plan_tasks_on(
-      "", "  - {name: core, events: [cycles, instructions, branches], scope: cpu}", kernel);
+  const TaskPlan plan = plan_on("", group_of("cycles, instructions, branches"));
 
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(groups_of(planned->counting),
+  EXPECT_THAT(groups_of(plan.counting),
               ElementsAre("core: cycles, instructions", "core/2: branches"));
-  EXPECT_THAT(planned->warnings, testing::SizeIs(1));
+  EXPECT_THAT(plan.warnings, testing::SizeIs(1));
 }
 
-TEST(TaskPlanTest, LeavesOutAGroupThatMustNotBeSplitWithTheReason) {
-  ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(1);
+TEST_F(TaskPlanTest, LeavesOutAGroupThatMustNotBeSplitWithTheReason) {
+  kernel_.starve_groups_larger_than(1);
 
-  const Planned planned = plan_tasks_on(
-      "", "  - {name: core, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
+  const TaskPlan plan = plan_on("", group_of("cycles, instructions", "weak: false"));
 
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(planned->counting.groups, IsEmpty());
-  for (const TaskEvent& event : planned->events) {
+  EXPECT_THAT(plan.counting.groups, IsEmpty());
+  for (const TaskEvent& event : plan.events) {
     EXPECT_FALSE(event.column);
     EXPECT_THAT(event.availability.reason.attempted, HasSubstr("does not fit on the PMU"));
   }
 }
 
-TEST(TaskPlanTest, RefusesEventsOfThePackageWithoutATrial) {
-  ScriptedKernel kernel;
+TEST_F(TaskPlanTest, RefusesEventsOfThePackageWithoutATrial) {
+  const TaskPlan plan = plan_on("intel_server", group_of("power/energy-pkg/"));
 
-  const Planned planned = plan_tasks_on(
-      "intel_server", "  - {name: memory, events: [power/energy-pkg/], scope: cpu}", kernel);
-
-  ASSERT_TRUE(planned);
-  ASSERT_EQ(planned->events.size(), 1U);
-  EXPECT_THAT(planned->events[0].availability.reason.attempted,
+  ASSERT_EQ(plan.events.size(), 1U);
+  EXPECT_THAT(plan.events[0].availability.reason.attempted,
               HasSubstr("does not distinguish processes"));
-  EXPECT_THAT(kernel.opened_groups(), IsEmpty());
+  EXPECT_THAT(kernel_.opened_groups(), IsEmpty());
 }
 
-TEST(TaskPlanTest, CountsEachKindOfCoreOfAHybridMachineWhereverTheThreadIsTried) {
-  ScriptedKernel kernel;
-  kernel.starve_groups_larger_than(0);  // it never was on a CPU of that PMU
+TEST_F(TaskPlanTest, CountsEachKindOfCoreOfAHybridMachineWhereverTheThreadIsTried) {
+  kernel_.starve_groups_larger_than(0);  // it never was on a CPU of that PMU
 
-  const Planned planned = plan_tasks_on(
-      "intel_hybrid", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+  const TaskPlan plan = plan_on("intel_hybrid", group_of("cycles, instructions"));
 
-  ASSERT_TRUE(planned);
-  EXPECT_THAT(groups_of(planned->counting), ElementsAre("core on cpu_atom: cycles, instructions",
-                                                        "core on cpu_core: cycles, instructions"));
+  EXPECT_THAT(groups_of(plan.counting), ElementsAre("core on cpu_atom: cycles, instructions",
+                                                    "core on cpu_core: cycles, instructions"));
 }
 
-TEST(TaskPlanTest, ScalesByAReferenceOnlyIfItTakesNoCounter) {
-  ScriptedKernel kernel;
-  kernel.share_counters(1);
+TEST_F(TaskPlanTest, ScalesByAReferenceOnlyIfItTakesNoCounter) {
+  kernel_.share_counters(1);
 
-  const Planned planned = plan_tasks_on("amd_zen",
-                                        "  - {name: a, events: [instructions], scope: cpu}\n"
-                                        "  - {name: b, events: [branches], scope: cpu}",
-                                        kernel);
+  const TaskPlan plan = plan_on("amd_zen",
+                                "  - {name: a, events: [instructions], scope: cpu}\n"
+                                "  - {name: b, events: [branches], scope: cpu}");
 
-  ASSERT_TRUE(planned);
-  for (const collect::GroupPlan& group : planned->counting.groups) {
+  for (const collect::GroupPlan& group : plan.counting.groups) {
     for (const perf::CounterSpec& event : group.events) EXPECT_NE(event.name, "cycles");
   }
 }
 
-TEST(TaskPlanTest, FailsWithWhatNoMachineCanCount) {
-  ScriptedKernel kernel;
-
-  const Planned planned =
-      plan_tasks_on("", "  - {name: core, events: ['cycles:z'], scope: cpu}", kernel);
-
-  ASSERT_FALSE(planned);
-  EXPECT_THAT(kernel.opened_groups(), IsEmpty());
+TEST_F(TaskPlanTest, FailsWithWhatNoMachineCanCount) {
+  EXPECT_FALSE(result_on("", group_of("'cycles:z'")));
+  EXPECT_THAT(kernel_.opened_groups(), IsEmpty());
 }
 
 }  // namespace
