@@ -38,11 +38,15 @@ inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots&
 }
 
 /// Of a configuration "c.yaml" whose second line is the first one of `groups`.
-inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& groups,
-                            ScriptedKernel& kernel) {
+inline PlanOrErrors plan_on(const host::HostRoots& roots, const std::string& groups,
+                            perf::PerfKernel& kernel, const plan::Plan* in_force = nullptr) {
   config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
   if (loaded.diagnostics.has_errors()) return {{}, loaded.diagnostics.errors()};
-  return plan_of(loaded.config, machine(machine_name), kernel);
+  return plan_of(loaded.config, roots, kernel, in_force);
+}
+inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& groups,
+                            perf::PerfKernel& kernel, const plan::Plan* in_force = nullptr) {
+  return plan_on(machine(machine_name), groups, kernel, in_force);
 }
 
 /// The same with a kernel that refuses nothing.

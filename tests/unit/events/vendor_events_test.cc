@@ -13,7 +13,7 @@
 #include "support/results.h"
 #include "support/temp_tree.h"
 
-namespace pex::events {
+namespace pex::events::vendor_events_test {
 namespace {
 
 using test::FailsWith;
@@ -24,6 +24,14 @@ using ::testing::HasSubstr;
 // was built for. This comes before all tests of the program, so they are all on a Skylake.
 [[maybe_unused]] const bool kOnSkylake = ::setenv("LIBPFM_FORCE_PMU", "skl", 1) == 0;
 
+EventResolver resolver_below(const std::string& sysfs) {
+  return *EventResolver::create({.sysfs = sysfs, .cgroupfs = {}});
+}
+
+EventResolver resolver_of(const std::string& machine) {
+  return resolver_below(PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine + "/sys");
+}
+
 class VendorEventsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -33,10 +41,7 @@ class VendorEventsTest : public ::testing::Test {
   }
 
   static std::vector<EventSpec> resolve(const std::string& machine, const std::string& text) {
-    const EventResolver resolver = *EventResolver::create(
-        {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine + "/sys",
-         .cgroupfs = {}});
-    return *resolver.resolve(parse_events(text)->events.front());
+    return *resolver_of(machine).resolve(parse_events(text)->events.front());
   }
 };
 
@@ -147,8 +152,7 @@ TEST_F(VendorEventsTest, BelongToOneCorePmuOfAHybridMachine) {
 TEST_F(VendorEventsTest, AreOfAPackageWhereTheirPmuIs) {
   const test::TempTree tree{{"sys/bus/event_source/devices/uncore_imc_0/type", "4\n"},
                             {"sys/bus/event_source/devices/uncore_imc_0/cpumask", "0\n"}};
-  const EventResolver resolver =
-      *EventResolver::create({.sysfs = tree.path("sys"), .cgroupfs = {}});
+  const EventResolver resolver = resolver_below(tree.path("sys"));
 
   const auto event = resolver.resolve(parse_events("LONGEST_LAT_CACHE:MISS")->events.front());
   const auto refused = resolver.resolve(parse_events("LONGEST_LAT_CACHE:MISS:u")->events.front());
@@ -164,9 +168,8 @@ TEST_F(VendorEventsTest, AreOfAPackageWhereTheirPmuIs) {
 class VendorEventsInUnitsTest : public VendorEventsTest {
  protected:
   Result<std::vector<EventSpec>, Unresolved> resolve_here() const {
-    const EventResolver resolver =
-        *EventResolver::create({.sysfs = tree_.path("sys"), .cgroupfs = {}});
-    return resolver.resolve(parse_events("LONGEST_LAT_CACHE:MISS")->events.front());
+    return resolver_below(tree_.path("sys"))
+        .resolve(parse_events("LONGEST_LAT_CACHE:MISS")->events.front());
   }
 
   test::TempTree tree_{
@@ -205,19 +208,13 @@ TEST_F(VendorEventsInUnitsTest, AreRefusedWhenNothingDefinesTheUnit) {
 }
 
 TEST_F(VendorEventsTest, AreNoneThatAnX86CoreIgnoresTheModifierOf) {
-  const EventResolver resolver = *EventResolver::create(
-      {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/intel_client/sys", .cgroupfs = {}});
+  const auto parsed = parse_events("INST_RETIRED:ANY_P:h");
 
-  const auto event = resolver.resolve(parse_events("INST_RETIRED:ANY_P:h")->events.front());
-
-  EXPECT_FALSE(event);
+  EXPECT_FALSE(resolver_of("intel_client").resolve(parsed->events.front()));
 }
 
 TEST(VendorEventsOfNoCpuTest, AreNotHereRatherThanErrors) {
-  const EventResolver resolver = *EventResolver::create(
-      {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/intel_client/sys", .cgroupfs = {}});
-
-  const auto event = resolver.resolve(parse_events("Cycles")->events.front());
+  const auto event = resolver_of("intel_client").resolve(parse_events("Cycles")->events.front());
 
   ASSERT_FALSE(event);
   EXPECT_FALSE(event.error().on_every_machine);
@@ -226,4 +223,4 @@ TEST(VendorEventsOfNoCpuTest, AreNotHereRatherThanErrors) {
 }
 
 }  // namespace
-}  // namespace pex::events
+}  // namespace pex::events::vendor_events_test

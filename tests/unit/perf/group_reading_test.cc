@@ -13,33 +13,9 @@
 namespace pex::perf {
 namespace {
 
-using std::chrono::nanoseconds;
 using test::FailsWith;
 using ::testing::ElementsAre;
 using Words = std::vector<std::uint64_t>;
-
-TEST(DecodeGroupTest, GivesTimesAndCountsInTheOrderOfOpening) {
-  const Words words{2, 1000, 900, 71, 11, 72, 12};
-  GroupReading reading;
-
-  const Result<> decoded = decode_group(words, Words{11, 12}, reading);
-
-  ASSERT_TRUE(decoded);
-  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
-  EXPECT_EQ(reading.time_enabled, nanoseconds{1000});
-  EXPECT_EQ(reading.time_running, nanoseconds{900});
-  EXPECT_THAT(reading.counts, ElementsAre(71, 72));
-}
-
-TEST(DecodeGroupTest, GoesByIdWhenTheKernelAnswersInAnotherOrder) {
-  const Words words{3, 1000, 900, 73, 13, 71, 11, 72, 12};
-  GroupReading reading;
-
-  const Result<> decoded = decode_group(words, Words{11, 12, 13}, reading);
-
-  ASSERT_TRUE(decoded);
-  EXPECT_THAT(reading.counts, ElementsAre(71, 72, 73));
-}
 
 TEST(DecodeGroupTest, ForgetsWhatTheReadingHeldBefore) {
   GroupReading reading;

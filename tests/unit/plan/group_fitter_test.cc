@@ -106,15 +106,12 @@ TEST(GroupFitterTest, ADutyCycleWithoutHardwareEventsIsReported) {
 TEST(GroupFitterTest, SumsWhatMemoryChannelsCountByPackage) {
   const auto plan = plan_on("intel_server", group_of("uncore_imc/cas_count_read/"));
 
-  std::vector<std::string> channels;
-  for (const char channel : std::string("01234567")) {
-    channels.push_back(std::string("core on uncore_imc_") + channel +
-                       ": uncore_imc/cas_count_read/");
-  }
-  EXPECT_EQ(groups_of(plan.counting.cpu), channels);
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("core on uncore_imc_0: uncore_imc/cas_count_read/",
+                          "core on uncore_imc_1: uncore_imc/cas_count_read/",
+                          "core on uncore_imc_2: uncore_imc/cas_count_read/"));
   EXPECT_THAT(columns_of(plan.counting.cpu),
-              ElementsAre("uncore_imc/cas_count_read/ by package: 0.0 + 1.0 + 2.0 + 3.0 + 4.0 + "
-                          "5.0 + 6.0 + 7.0"));
+              ElementsAre("uncore_imc/cas_count_read/ by package: 0.0 + 1.0 + 2.0"));
   EXPECT_THAT(plan.events, SizeIs(1));
 }
 
@@ -352,13 +349,12 @@ TEST(GroupFitterTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
 TEST(GroupFitterTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
-  const config::Loaded loaded = config::load_text(
-      "groups:\n"
-      "  - {name: pinned, events: [cycles, branches], scope: cpu, pinned: true}\n"
-      "  - {name: large, events: [instructions, bus-cycles], scope: cpu}\n",
-      "c.yaml");
   const Plan in_force;
-  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+  const auto plan =
+      plan_on("",
+              "  - {name: pinned, events: [cycles, branches], scope: cpu, pinned: true}\n"
+              "  - {name: large, events: [instructions, bus-cycles], scope: cpu}\n",
+              kernel, &in_force);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));
@@ -369,8 +365,7 @@ TEST(GroupFitterTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
 Plan reloaded(const std::string& groups_before, test::ScriptedKernel& before,
               const std::string& groups, test::ScriptedKernel& beside) {
   const auto in_force = plan_on("", groups_before, before);
-  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
-  return test::plan_of(loaded.config, test::machine(""), beside, &in_force);
+  return plan_on("", groups, beside, &in_force);
 }
 
 /// Of a kernel that lets groups have one event only: the errno, or kStarves.
@@ -486,8 +481,10 @@ TEST(GroupFitterTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
                           "cpu/topdown-retiring/ by cpu: 0.2", "branches by cpu: 0.4",
                           "cpu/slots/ by cpu: 0.0"));
   EXPECT_EQ(columns_of(plan.counting.cgroup), columns_of(plan.counting.cpu));
+  EXPECT_TRUE(plan.counting.cpu.groups.front().needs_its_leader);
   expect_consistent(plan.counting.cpu);
   EXPECT_THAT(plan.warnings, IsEmpty());
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
 }
 
 TEST(GroupFitterTest, NeverCutsTopDownEventsFromTheirSlots) {
@@ -524,6 +521,53 @@ TEST(GroupFitterTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
 
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("must be counted together")));
+}
+
+GroupIdentity identity_of(const collect::GroupPlan& group) {
+  return {group.pmu, group.mode, group.events};
+}
+
+/// Of the only published group of scope cpu.
+GroupIdentity identity(const std::string& machine, const std::string& groups,
+                       const std::string& name) {
+  const Plan plan = test::plan_on(machine, groups);
+  for (const collect::GroupPlan& group : plan.counting.cpu.groups) {
+    if (group.name == name) return identity_of(group);
+  }
+  ADD_FAILURE() << "no group " << name;
+  return {};
+}
+
+const std::string kCore = test::group_of("cycles, instructions");
+
+TEST(GroupIdentityTest, IsTheSameForAnotherNameOrPlaceInTheConfiguration) {
+  const GroupIdentity core = identity("", kCore, "core");
+
+  EXPECT_EQ(core, identity("", kCore, "core"));
+  EXPECT_EQ(core, identity("", "  - {name: x, events: [cycles, instructions], scope: cpu}\n", "x"));
+  EXPECT_EQ(core, identity("", "  - {name: software, events: [task-clock], scope: cpu}\n" + kCore,
+                           "core"));
+}
+
+TEST(GroupIdentityTest, IsAnotherForOtherEventsTheirOrderAndTheirMode) {
+  const GroupIdentity core = identity("", kCore, "core");
+
+  for (const char* other :
+       {"events: [cycles]", "events: [instructions, cycles]", "events: ['cycles:u', instructions]",
+        "events: [cycles, instructions], pinned: true",
+        "events: [cycles, instructions], exclusive: true",
+        "events: [cycles, instructions], exclude_kernel: true"}) {
+    EXPECT_NE(core,
+              identity("", "  - {name: core, scope: cpu, " + std::string(other) + "}\n", "core"))
+        << other;
+  }
+}
+
+TEST(GroupIdentityTest, IsAnotherForEachKindOfCores) {
+  const Plan plan = test::plan_on("intel_hybrid", kCore);
+
+  ASSERT_EQ(plan.counting.cpu.groups.size(), 2U);
+  EXPECT_NE(identity_of(plan.counting.cpu.groups[0]), identity_of(plan.counting.cpu.groups[1]));
 }
 
 }  // namespace
