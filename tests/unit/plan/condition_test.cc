@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <string>
+#include <tuple>
 
 #include "plan/availability.h"
 #include "support/planning.h"
@@ -23,13 +24,8 @@ using ::testing::IsEmpty;
 class ConditionTest : public testing::Test {
  protected:
   test::PlanOrErrors plan(const std::string& groups) {
-    config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
-    EXPECT_THAT(loaded.diagnostics.errors(), IsEmpty());
-    return test::plan_of(loaded.config,
-                         {.sysfs = tree_.path("sys"),
-                          .procfs = tree_.path("proc"),
-                          .cgroupfs = tree_.path("cgroup")},
-                         kernel_);
+    const host::HostRoots roots{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
+    return test::plan_on(roots, groups, kernel_);
   }
 
   /// Why a group with this `when` is left out; empty: it is not.
@@ -106,10 +102,9 @@ TEST_F(ConditionTest, AllowsTheSameSeriesInGroupsForDifferentMachines) {
 }
 
 TEST_F(ConditionTest, DoesNotHideErrorsOfTheGroup) {
-  const auto planned =
-      plan("  - {name: a, events: [page-folts], scope: cpu, when: {virtual: false}}");
-
-  EXPECT_THAT(errors_of(planned), ElementsAre(HasSubstr("c.yaml:2:24")));
+  EXPECT_THAT(
+      errors_of(plan("  - {name: a, events: [page-folts], scope: cpu, when: {virtual: false}}")),
+      ElementsAre(HasSubstr("c.yaml:2:24")));
 }
 
 TEST_F(ConditionTest, OfAnotherVendorHidesWhatThisMachineDoesNotHave) {
@@ -172,13 +167,19 @@ TEST_F(ConditionTest, WhatAnOptionalGroupLacksIsNoWarning) {
   EXPECT_EQ(planned.events.size(), 3U);
 }
 
-TEST_F(ConditionTest, WhatAnOptionalGroupMayNotCountIsStillReported) {
-  kernel_.refuse("branches", EACCES);
-  const auto planned =
-      plan("  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}");
+TEST_F(ConditionTest, WhatAnOptionalGroupMayNotCountOrAnotherRequiresIsStillReported) {
+  const std::string optional =
+      "  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}\n";
+  const std::string required = "  - {name: b, events: [{event: branches, name: more}], scope: cpu}";
+  for (const auto& [code, groups, why] :
+       {std::tuple{EACCES, optional, "EACCES"}, {ENOENT, optional + required, "branches"}}) {
+    kernel_.refuse("branches", code);
 
-  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("EACCES")));
-  EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
+    const auto planned = plan(groups);
+
+    EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr(why)));
+    EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
+  }
 }
 
 TEST_F(ConditionTest, ANameThatNoMachineHasIsAWarningInAnOptionalGroup) {
@@ -188,16 +189,6 @@ TEST_F(ConditionTest, ANameThatNoMachineHasIsAWarningInAnOptionalGroup) {
   EXPECT_EQ(availability(planned).size(), 2U);
   EXPECT_TRUE(availability(planned).at({"context-switches", Scope::kCpu}).everywhere);
   EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("did you mean 'cycles'?")));
-}
-
-TEST_F(ConditionTest, AnEventThatAnotherGroupRequiresIsReported) {
-  kernel_.refuse("branches", ENOENT);
-  const auto planned = plan(
-      "  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}\n"
-      "  - {name: b, events: [{event: branches, name: more}], scope: cpu}");
-
-  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("branches")));
-  EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
+host::HostRoots roots_of(const test::TempTree& tree) {
+  return {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
+}
+
 /// The only event that is published.
 events::EventIdentity published(const test::PlanOrErrors& plan) {
   EXPECT_THAT(errors_of(plan), IsEmpty());
@@ -38,39 +42,69 @@ events::EventIdentity published(const test::PlanOrErrors& plan) {
                                            : plan.counting.cpu.columns.front().event;
 }
 
-TEST(EventSelectorTest, ReportsWhereInItsTextAnErrorIs) {
+TEST(EventSelectorTest, ReportsWhatIsWrongWithAnEventAndWhereInItsText) {
   struct Row {
     const char* event;
     const char* error;
+    const char* keys = "";
   };
   const Row rows[] = {
-      {"instuctions",
-       "c.yaml:2:39: groups[0].events[0]: there is no event 'instuctions'. Remedy: did you mean "
-       "'instructions'?"},
+      {"instuctions", "there is no event 'instuctions'. Remedy: did you mean 'instructions'?"},
       {"'cycles,instuctions'",
-       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,instuctions': there is no "
-       "event 'instuctions'. Remedy: did you mean 'instructions'?"},
+       "at character 8 of 'cycles,instuctions': there is no event 'instuctions'. Remedy: did you "
+       "mean 'instructions'?"},
       {"'{cycles,instuctions}:u'",
-       "c.yaml:2:39: groups[0].events[0]: at character 9 of '{cycles,instuctions}:u': there is no "
-       "event 'instuctions'. Remedy: did you mean 'instructions'?"},
-      {"'cycles,,branches'",
-       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,,branches': "},
+       "at character 9 of '{cycles,instuctions}:u': there is no event 'instuctions'. Remedy: did "
+       "you mean 'instructions'?"},
+      {"'cycles,,branches'", "at character 8 of 'cycles,,branches': "},
       {"'cpu/event=0x3c,umask=/'",
-       "c.yaml:2:39: groups[0].events[0]: at character 22 of 'cpu/event=0x3c,umask=/': a number is "
-       "missing before '/'. Remedy: "},
+       "at character 22 of 'cpu/event=0x3c,umask=/': a number is missing before '/'. Remedy: "},
       {"'task-clock:u'",
-       "c.yaml:2:39: groups[0].events[0]: 'task-clock:u': the kernel ignores modifiers of this "
-       "event. Remedy: write 'task-clock'"},
+       "'task-clock:u': the kernel ignores modifiers of this event. Remedy: write 'task-clock'"},
       {"'cycles,page-faults:G'",
-       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,page-faults:G': "
-       "'page-faults:G': the kernel ignores H, G and I of this event. Remedy: write "
-       "'page-faults'"},
+       "at character 8 of 'cycles,page-faults:G': 'page-faults:G': the kernel ignores H, G and I "
+       "of this event. Remedy: write 'page-faults'"},
+      {"'{cycles,instructions}', branches",
+       "a group in braces next to other events. Remedy: give it a separate entry under 'groups'"},
+      {"'cycles:W'", "'cycles:W' is weak, and its group is not. Remedy: remove the W",
+       "weak: false"},
   };
 
   for (const Row& row : rows) {
-    const auto wrong = plan_on("", group_of(row.event));
+    EXPECT_THAT(
+        errors_of(plan_on("", group_of(row.event, row.keys))),
+        ElementsAre(StartsWith(std::string("c.yaml:2:39: groups[0].events[0]: ") + row.error)))
+        << row.event;
+  }
+}
 
-    EXPECT_THAT(errors_of(wrong), ElementsAre(StartsWith(row.error))) << row.event;
+TEST(EventSelectorTest, ReportsWhatIsWrongWithTheKeysOfAnEventOrItsGroup) {
+  struct Row {
+    const char* event;
+    const char* error;
+    const char* keys = "";
+  };
+  constexpr const char* kOneAtATime =
+      "several events cannot share a name, help, unit or filter. Remedy: give each event a "
+      "separate entry";
+  const Row rows[] = {
+      {"task-clock", "Remedy: count it in a group without 'exclude_...'", "exclude_kernel: true"},
+      {"{event: task-clock, unit: bytes}",
+       "'task-clock' is counted in another unit. Remedy: leave out the unit, or set"},
+      {"{event: 'cycles,branches', name: x}", kOneAtATime},
+      {"{event: 'cycles,branches', help: x}", kOneAtATime},
+      {"{event: 'cycles,branches', unit: bytes}", kOneAtATime},
+      {"{event: 'cycles,branches', scale: 2}", kOneAtATime},
+      {"{event: 'cycles,branches', filter: x}", kOneAtATime},
+      {"{event: cycles, filter: prev_prio < 100}",
+       "'cycles' has a filter, and is not a tracepoint. Remedy: remove the filter"},
+      {"{event: uncore_x/y/, filter: prev_prio < 100}", "has a filter, and is not a tracepoint"},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_THAT(errors_of(plan_on("", group_of(row.event, row.keys))),
+                ElementsAre(HasSubstr(row.error)))
+        << row.event;
   }
 }
 
@@ -104,12 +138,13 @@ TEST(EventSelectorTest, WhatThisMachineDoesNotKnowIsNoError) {
   };
 
   for (const Row& row : rows) {
+    SCOPED_TRACE(row.event);
     const auto lacking = plan_on(row.machine, group_of(row.event));
 
-    EXPECT_THAT(errors_of(lacking), IsEmpty()) << row.event;
-    ASSERT_FALSE(lacking.events.empty()) << row.event;
+    EXPECT_THAT(errors_of(lacking), IsEmpty());
+    ASSERT_FALSE(lacking.events.empty());
     EXPECT_EQ(lacking.events.back().event, row.name);
-    EXPECT_FALSE(lacking.events.back().available) << row.event;
+    EXPECT_FALSE(lacking.events.back().available);
     EXPECT_THAT(lacking.events.back().reason.attempted, StartsWith(row.why));
   }
 }
@@ -135,21 +170,13 @@ TEST(EventSelectorTest, WhatCannotBeFoundForLackOfDescriptorsIsAnErrorWithItsCod
           "c.yaml:2:39: groups[0].events[0]: could not read tracepoint 'sched:sched_switch'"));
 }
 
-TEST(EventSelectorTest, TakesSeveralEventsFromOneText) {
-  const auto plan = plan_on("", group_of("'cycles:u, instructions', branches"));
+TEST(EventSelectorTest, TakesTheEventsOfAListOrOfBracesFromOneText) {
+  const auto list = plan_on("", group_of("'cycles:u, instructions', branches"));
+  const auto braces = plan_on("", group_of("'{cycles,instructions}:k'"));
 
-  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+  EXPECT_THAT(test::groups_of(list.counting.cpu),
               ElementsAre("core: cycles:u, instructions, branches"));
-}
-
-TEST(EventSelectorTest, TakesBracesOnlyAlone) {
-  const auto alone = plan_on("", group_of("'{cycles,instructions}:k'"));
-  const auto beside = plan_on("", group_of("'{cycles,instructions}', branches"));
-
-  EXPECT_THAT(test::groups_of(alone.counting.cpu), ElementsAre("core: cycles:k, instructions:k"));
-  EXPECT_THAT(errors_of(beside),
-              ElementsAre("c.yaml:2:39: groups[0].events[0]: a group in braces next to other "
-                          "events. Remedy: give it a separate entry under 'groups'"));
+  EXPECT_THAT(test::groups_of(braces.counting.cpu), ElementsAre("core: cycles:k, instructions:k"));
 }
 
 TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
@@ -227,20 +254,6 @@ TEST(EventSelectorTest, MakesModifiersOfWhatTheGroupExcludes) {
   }
 }
 
-TEST(EventSelectorTest, AnEventThatKnowsNoModesCannotBeInAGroupThatExcludesSome) {
-  const auto wrong = plan_on("", group_of("task-clock", "exclude_kernel: true"));
-
-  EXPECT_THAT(errors_of(wrong),
-              ElementsAre(HasSubstr("Remedy: count it in a group without 'exclude_...'")));
-}
-
-TEST(EventSelectorTest, AWeakEventInAGroupThatIsNotIsAnError) {
-  const auto wrong = plan_on("", group_of("'cycles:W'", "weak: false"));
-
-  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'cycles:W' is weak, and its group is not"
-                                                      ". Remedy: remove the W")));
-}
-
 TEST(EventSelectorTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
   for (const auto& [event, keys] :
        {std::pair<std::string, const char*>{"cycles:k", "exclude_kernel: true"},
@@ -286,44 +299,18 @@ TEST(EventSelectorTest, PublishesAnEventAsItIsDescribed) {
 }
 
 TEST(EventSelectorTest, PublishesAnEventWithTheHelpThatItWasGiven) {
-  const events::EventIdentity event =
-      published(plan_on("", group_of("{event: cycles, help: What I count}")));
+  const auto event = published(plan_on("", group_of("{event: cycles, help: What I count}")));
 
   EXPECT_EQ(event.help, "What I count.");
   EXPECT_EQ(event.name, "cycles");
 }
 
-TEST(EventSelectorTest, AnotherUnitThanTheKernelsNeedsAScale) {
-  const auto wrong = plan_on("", group_of("{event: task-clock, unit: bytes}"));
-
-  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'task-clock' is counted in another unit. "
-                                                      "Remedy: leave out the unit, or set")));
-}
-
-TEST(EventSelectorTest, DescribesOneEventAtATime) {
-  for (const char* keys : {"name: x", "help: x", "unit: bytes", "scale: 2", "filter: x"}) {
-    const auto wrong =
-        plan_on("", group_of("{event: 'cycles,branches', " + std::string(keys) + "}"));
-
-    EXPECT_THAT(errors_of(wrong),
-                ElementsAre(HasSubstr("several events cannot share a name, help, unit or filter. "
-                                      "Remedy: give each event a separate entry")))
-        << keys;
-  }
-}
-
-TEST(EventSelectorTest, FiltersTracepointsAlone) {
-  const auto right =
+TEST(EventSelectorTest, FiltersATracepoint) {
+  const auto plan =
       plan_on("intel_client", group_of("{event: 'sched:sched_switch', filter: prev_prio < 100}"));
-  const auto wrong = plan_on("", group_of("{event: cycles, filter: prev_prio < 100}"));
-  const auto not_here = plan_on("", group_of("{event: uncore_x/y/, filter: prev_prio < 100}"));
 
-  (void)published(right);
-  EXPECT_EQ(right.counting.cpu.groups[0].events[0].attributes.filter, "prev_prio < 100");
-  EXPECT_THAT(errors_of(wrong),
-              ElementsAre(HasSubstr(
-                  "'cycles' has a filter, and is not a tracepoint. Remedy: remove the filter")));
-  EXPECT_THAT(errors_of(not_here), ElementsAre(HasSubstr("has a filter, and is not a tracepoint")));
+  (void)published(plan);
+  EXPECT_EQ(plan.counting.cpu.groups[0].events[0].attributes.filter, "prev_prio < 100");
 }
 
 TEST(EventSelectorTest, FiltersATracepointThatIsCalledAsOtherEvents) {
@@ -334,12 +321,10 @@ TEST(EventSelectorTest, FiltersATracepointThatIsCalledAsOtherEvents) {
         point.substr(point.find(':') + 1, point.find(":k") - point.find(':') - 1);
     const test::TempTree tree{{"sys/devices/system/cpu/online", "0\n"},
                               {"sys/kernel/tracing/events/" + folder + "/id", "77\n"}};
-    const config::Loaded loaded = config::load_text(
-        "groups:\n" + group_of("{event: '" + point + "', filter: a == 1}"), "c.yaml");
+    const std::string group = group_of("{event: '" + point + "', filter: a == 1}");
     test::ScriptedKernel kernel{tree.root()};
-    const auto here = test::plan_of(
-        loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
-    const auto elsewhere = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+    const auto here = plan_on(roots_of(tree), group, kernel);
+    const auto elsewhere = plan_on("intel_client", group, kernel);
 
     EXPECT_THAT(left_out_lines(here), IsEmpty()) << point;
     EXPECT_EQ(here.counting.cpu.groups.at(0).events.at(0).attributes.filter, "a == 1");
@@ -370,13 +355,11 @@ TEST(EventSelectorTest, TriesATracepointWithEachOfItsFilters) {
   RefusingKernel kernel{scripted, [](const auto& request) {  // it has no such field
                           return request.event.filter == "bogus";
                         }};
-  const config::Loaded loaded = config::load_text(
-      "groups:\n" +
-          group_of("{event: 'sched:sched_switch', filter: prev_prio < 100, name: urgent}, "
-                   "{event: 'sched:sched_switch', filter: bogus, name: others}"),
-      "c.yaml");
 
-  const auto plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+  const auto plan = plan_on("intel_client",
+                            group_of("{event: 'sched:sched_switch', filter: a < 100, name: one}, "
+                                     "{event: 'sched:sched_switch', filter: bogus, name: other}"),
+                            kernel);
 
   ASSERT_EQ(plan.events.size(), 2U);
   EXPECT_TRUE(plan.events[0].available);
@@ -482,11 +465,9 @@ TEST(EventSelectorTest, TwoSpellingsOfOneEventOfThisMachineAreNoErrorAndTheSecon
 TEST(EventSelectorTest, WhatTheKernelCountsWithoutGuestsOnlyIsCountedSoAndReportedOnce) {
   test::ScriptedKernel kernel{test::machine("").cgroupfs};
   kernel.refuse_with_guests(EOPNOTSUPP);
-  const config::Loaded loaded = config::load_text(
-      "groups: [{name: core, events: [cycles, instructions, page-faults], scope: cpu}]", "c.yaml");
-  const auto plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
 
-  ASSERT_THAT(errors_of(plan), IsEmpty());
+  const auto plan = plan_on("intel_client", group_of("cycles, instructions, page-faults"), kernel);
+
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   ASSERT_THAT(test::groups_of(plan.counting.cpu),
               ElementsAre("core: cycles, instructions, page-faults"));
@@ -551,13 +532,11 @@ TEST(EventSelectorTest, EventsOfAPmuWithoutAnOnlineCpuWaitAndAreReported) {
   test::ScriptedKernel kernel{tree.root()};
   kernel.refuse("cpu_atom/event=0x1/", ENOENT);
   kernel.refuse("imc/event=0x2/", ENODEV);
-  const config::Loaded loaded = config::load_text(
-      "groups:\n"
-      "  - {name: atom, events: [cpu_atom/event=1/], scope: cpu}\n"
-      "  - {name: imc, events: [imc/event=2/], scope: cpu, pinned: true}\n",
-      "c.yaml");
-  const auto plan = test::plan_of(
-      loaded.config, {tree.path("sys"), tree.path("proc"), tree.path("cgroup")}, kernel);
+
+  const auto plan = plan_on(roots_of(tree),
+                            "  - {name: atom, events: [cpu_atom/event=1/], scope: cpu}\n"
+                            "  - {name: imc, events: [imc/event=2/], scope: cpu, pinned: true}\n",
+                            kernel);
 
   ASSERT_THAT(errors_of(plan), IsEmpty());
   EXPECT_THAT(test::groups_of(plan.counting.cpu),
@@ -676,16 +655,6 @@ TEST(EventSelectorTest, TakesAsManyEventsIntoAGroupAsOneReadCanHoldOnEveryMachin
                                     "Remedy: split them into several groups")));
 }
 
-TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
-  const auto plan =
-      plan_on("intel_server",
-              group_of("cpu/topdown-retiring/, instructions, cpu/slots/, cpu/topdown-be-bound/"));
-
-  EXPECT_THAT(left_out_lines(plan), IsEmpty());
-  EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
-  EXPECT_TRUE(plan.counting.cpu.groups.front().needs_its_leader);
-}
-
 TEST(EventSelectorTest, ReportsWhereSlotsAreMissing) {
   const auto plan =
       plan_on("intel_server", group_of("cpu/topdown-retiring/, cpu/topdown-be-bound/, cycles"));
@@ -735,11 +704,9 @@ class MemoryChannel {
               {"sys/bus/event_source/devices/uncore_imc_0/format/event", "config:0-7\n"}} {}
 
   test::PlanOrErrors plan(const std::string& groups, RefusingKernel::Refuses refuses) const {
-    const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
     test::ScriptedKernel scripted{tree_.root()};
     RefusingKernel kernel{scripted, std::move(refuses)};
-    return test::plan_of(loaded.config,
-                         {tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")}, kernel);
+    return plan_on(roots_of(tree_), groups, kernel);
   }
 
  private:

@@ -182,11 +182,11 @@ TEST_F(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatIsMultipl
 
 TEST_F(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
   kernel_.share_counters(2);  // not enough for another look
-  const config::Loaded loaded = config::load_text(std::string("groups:\n") + kTwoGroups, "c.yaml");
+
   Plan in_force;
   in_force.reference = {Reference::Cost::kCounter, {{"", test::counter("cycles")}}, false};
 
-  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel_, &in_force);
+  const auto plan = test::plan_on("", kTwoGroups, kernel_, &in_force);
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
