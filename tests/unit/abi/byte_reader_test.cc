@@ -1,42 +1,33 @@
 #include "abi/record/byte_reader.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iostream>
+#include <iterator>
+#include <numeric>
+#include <ranges>
 #include <string>
+#include <vector>
 
+#include "abi/record/packed_span.h"
 #include "abi/record/read_format.h"
 
 namespace pex::perf {
 namespace {
 
 using Reason = DecodeError::Reason;
+using testing::ElementsAre;
 
 template <std::size_t N>
 std::array<std::byte, N> counting_bytes() {
   std::array<std::byte, N> bytes;
   for (std::size_t at = 0; at < N; ++at) bytes[at] = static_cast<std::byte>(at);
   return bytes;
-}
-
-TEST(ByteReaderTest, ReadsNumbersOneAfterTheOther) {
-  const auto bytes = counting_bytes<7>();
-  ByteReader reader(bytes);
-  std::uint8_t first = 99;
-  std::uint16_t second = 99;
-  std::uint32_t third = 99;
-
-  EXPECT_TRUE(reader.read("first", first));
-  EXPECT_TRUE(reader.read("second", second));
-  EXPECT_TRUE(reader.read("third", third));
-
-  EXPECT_EQ(first, 0);
-  EXPECT_EQ(second, 0x0201);  // in the order of a little-endian machine, as are all we test on
-  EXPECT_EQ(third, 0x06050403u);
-  EXPECT_EQ(reader.left(), 0u);
 }
 
 TEST(ByteReaderTest, RefusesANumberOfWhichABitIsMissing) {
@@ -195,6 +186,46 @@ TEST(DecodeErrorExample, DescribesABufferThatIsTooShort) {
 
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "the buffer cannot be decoded: 'value' at byte 0 needs 8 bytes, and 4 are left\n");
+}
+
+static_assert(std::ranges::random_access_range<PackedSpan<std::uint64_t>>);
+static_assert(std::is_trivially_copyable_v<PackedSpan<std::uint64_t>>);
+
+TEST(PackedSpanTest, LeavesOutBytesThatAreNoWholeElement) {
+  const std::array<std::byte, 7> buffer{};
+
+  const PackedSpan<std::uint32_t> numbers{std::span(buffer)};
+
+  EXPECT_EQ(numbers.size(), 1u);
+  EXPECT_EQ(numbers.bytes().size(), 4u);
+}
+
+TEST(PackedSpanTest, IsEmptyWithoutABuffer) {
+  const PackedSpan<std::uint64_t> numbers;
+
+  EXPECT_TRUE(numbers.empty());
+  EXPECT_EQ(numbers.begin(), numbers.end());
+}
+
+TEST(PackedSpanTest, IsWalkedInBothDirections) {
+  const std::array<std::uint16_t, 3> source{10, 20, 30};
+  const PackedSpan<std::uint16_t> numbers{std::as_bytes(std::span(source))};
+
+  std::vector<int> backwards;
+  std::reverse_copy(numbers.begin(), numbers.end(), std::back_inserter(backwards));
+  EXPECT_THAT(backwards, ElementsAre(30, 20, 10));
+  EXPECT_EQ(numbers.end() - numbers.begin(), 3);
+  EXPECT_EQ(numbers.begin()[2], 30);
+  EXPECT_LT(numbers.begin(), numbers.end());
+}
+
+TEST(PackedSpanExample, AddsWordsThatAreNotAligned) {
+  const std::array<std::byte, 17> buffer{std::byte{9}, std::byte{1}};
+  const PackedSpan<std::uint64_t> words{std::span(buffer).subspan(1)};
+  const std::uint64_t sum = std::accumulate(words.begin(), words.end(), std::uint64_t{0});
+
+  EXPECT_EQ(words.size(), 2u);
+  EXPECT_EQ(sum, 1u);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <variant>
 #include <vector>
 
@@ -56,6 +57,14 @@ std::uint64_t monotonic_now() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+/// Returns its pid.
+pid_t run_child(const std::function<void()>& work) {
+  WaitingChild child{work};
+  const pid_t pid = child.pid();
+  child.run();
+  return pid;
+}
+
 class SideBandTest : public test::RealEventsTest {};
 
 TEST_F(SideBandTest, ReportsForksAndExits) {
@@ -66,9 +75,7 @@ TEST_F(SideBandTest, ReportsForksAndExits) {
   RecordedEvent event{kernel_, request, this_thread()};
   const std::uint64_t before = monotonic_now();
 
-  WaitingChild child{[] {}};
-  const pid_t pid = child.pid();
-  child.run();
+  const pid_t pid = run_child([] {});
 
   auto forks = event.all<Fork>();
   auto exits = event.all<Exit>();
@@ -93,9 +100,7 @@ TEST_F(SideBandTest, HasNoIdsWithoutSampleIdAll) {
   request.sample_id_all = false;
   RecordedEvent event{kernel_, request, this_thread()};
 
-  WaitingChild child{[] {}};
-  const pid_t pid = child.pid();
-  child.run();
+  const pid_t pid = run_child([] {});
 
   auto forks = event.all<Fork>();
   const Fork* const fork = first_of(forks, pid);
@@ -386,9 +391,7 @@ TEST_F(SideBandTest, ReportsWhatAnInheritedEventCounted) {
   RecordedEvent event{kernel_, request, this_thread()};
 
   constexpr std::size_t kPages = 200;
-  WaitingChild child{[] { test::NewMemory{kPages}.touch(); }};
-  const pid_t pid = child.pid();
-  child.run();
+  const pid_t pid = run_child([] { test::NewMemory{kPages}.touch(); });
 
   EXPECT_GE(event.count(), kPages);
   auto reads = event.all<Read>();

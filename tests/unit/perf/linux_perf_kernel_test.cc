@@ -54,22 +54,6 @@ void let_the_kernel_touch(NewMemory& memory) {
 
 using LinuxPerfKernelTest = test::RealEventsTest;
 
-TEST_F(LinuxPerfKernelTest, OpensCountersCloseOnExec) {
-  const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
-
-  ASSERT_TRUE(counter);
-  EXPECT_EQ(::fcntl(counter->fd.get(), F_GETFD), FD_CLOEXEC);
-}
-
-TEST_F(LinuxPerfKernelTest, GivesEveryCounterAnIdOfItsOwn) {
-  const Result<OpenCounter> first = kernel_.open(request_for(kTaskClock, cpu_));
-  const Result<OpenCounter> second = kernel_.open(request_for(kTaskClock, cpu_));
-
-  ASSERT_TRUE(first && second);
-  EXPECT_NE(first->id, 0u);
-  EXPECT_NE(first->id, second->id);
-}
-
 TEST_F(LinuxPerfKernelTest, CountsNothingUntilALeaderIsEnabled) {
   const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
   ASSERT_TRUE(counter);

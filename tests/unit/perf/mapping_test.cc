@@ -24,14 +24,6 @@ bool is_mapped(const void* start) {
   return ::mincore(const_cast<void*>(start), kPage, &resident) == 0;
 }
 
-TEST(MappingTest, IsEmptyAtFirst) {
-  const Mapping mapping;
-
-  EXPECT_FALSE(mapping);
-  EXPECT_EQ(mapping.size(), 0U);
-  EXPECT_TRUE(mapping.bytes().empty());
-}
-
 TEST(MappingTest, UnmapsWhatItOwns) {
   const void* start = nullptr;
   {

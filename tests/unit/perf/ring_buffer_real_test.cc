@@ -13,7 +13,6 @@
 
 #include "abi/aux_area.h"
 #include "abi/control_page.h"
-#include "abi/cpu_registers.h"
 #include "support/real_events.h"
 #include "support/results.h"
 
@@ -248,16 +247,6 @@ TEST_F(RingBufferRealTest, IsReadableWhenHalfOfItIsNewIfNothingElseWasAskedFor) 
 
   EXPECT_FALSE(at_a_quarter);
   EXPECT_TRUE(is_readable(event.fd()));
-}
-
-TEST_F(RingBufferRealTest, HasAControlPageThatIsReadWithoutAnotherMapping) {
-  RecordedEvent event{kernel_, page_faults(), this_thread(), 2 * kPage};
-
-  const auto other = ControlPage::map(kernel_, event.fd());
-  const auto snapshot = read_clock(event.ring().page(), cpu_registers());
-
-  EXPECT_THAT(other, FailsWith(EINVAL));
-  EXPECT_TRUE(snapshot);
 }
 
 TEST_F(RingBufferRealTest, CannotBeOfAnEventWithAControlPage) {

@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <cerrno>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -354,55 +353,34 @@ TEST_F(TaskCountersOfLinuxTest, OfTheOwnThreadCountOthersOnlyIfTheyInherit) {
   }
 }
 
-/// Threads that wait, until each touches its pages and waits again.
+/// Threads that wait, until each touches its pages and waits for its end.
 class Workers {
  public:
-  explicit Workers(int count) {
-    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { run(); });
-    await(waiting_, count);
+  explicit Workers(int count) : step_(count + 1) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this] {
+        step_.arrive_and_wait();
+        touch_new_pages();
+        step_.arrive_and_wait();
+        step_.arrive_and_wait();
+      });
+    }
   }
   ~Workers() {
-    step(0);
+    if (!have_touched_) touch_pages();
+    step_.arrive_and_wait();
     for (std::thread& thread : threads_) thread.join();
   }
 
-  void touch_pages() { step(kPages); }
+  void touch_pages() {
+    have_touched_ = true;
+    step_.arrive_and_wait();
+    step_.arrive_and_wait();
+  }
 
  private:
-  void run() {
-    int done = 0;
-    std::unique_lock lock{mutex_};
-    for (;;) {
-      ++waiting_;
-      changed_.notify_all();
-      changed_.wait(lock, [&] { return steps_ > done; });
-      done = steps_;
-      if (pages_ == 0) return;
-      lock.unlock();
-      touch_new_pages(pages_);
-      lock.lock();
-    }
-  }
-  void step(std::size_t pages) {
-    {
-      const std::lock_guard lock{mutex_};
-      pages_ = pages;
-      waiting_ = 0;
-      ++steps_;
-    }
-    changed_.notify_all();
-    if (pages > 0) await(waiting_, static_cast<int>(threads_.size()));
-  }
-  void await(const int& waiting, int count) {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return waiting == count; });
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int waiting_ = 0;
-  int steps_ = 0;
-  std::size_t pages_ = 0;
+  std::barrier<> step_;
+  bool have_touched_ = false;
   std::vector<std::thread> threads_;
 };
 

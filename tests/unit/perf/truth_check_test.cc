@@ -3,19 +3,26 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <array>
-#include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "perf/known_work.h"
 #include "perf/linux_perf_kernel.h"
 #include "support/counting_kernel.h"
 #include "support/time_budget.h"
@@ -375,22 +382,17 @@ class Load {
  public:
   Load() {
     for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); ++i) {
-      threads_.emplace_back([this] {
-        while (!must_end_) {
+      threads_.emplace_back([](const std::stop_token& must_end) {
+        while (!must_end.stop_requested()) {
           std::vector<char> memory(1'000'000);
           for (std::size_t at = 0; at < memory.size(); at += 512) memory[at] = 1;
         }
       });
     }
   }
-  ~Load() {
-    must_end_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
 
  private:
-  std::atomic<bool> must_end_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 class RealTruthCheckTest : public testing::Test {
@@ -423,6 +425,36 @@ TEST_F(RealTruthCheckTest, FindsTheEventsOfThisKernelTrue) { expect_all_true(); 
 TEST_F(RealTruthCheckTest, FindsThemTrueUnderLoad) {
   const Load load;
   for (int check = 0; check < 10; ++check) expect_all_true();
+}
+
+/// Of the calling thread, for good.
+bool forbid_getrusage() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrusage, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter = {std::size(program), program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(KnownWorkTest, IsNotKnownWhereTheKernelMayNotBeAskedForSwitchesAndFaults) {
+  std::optional<WorkDone> allowed, forbidden;
+  bool is_forbidden = false;
+  std::thread([&] {
+    const KnownWork work = {.cpu = ::sched_getcpu(), .pages = 64, .sleeps = 1};
+    allowed = do_known_work(work);
+    is_forbidden = forbid_getrusage();
+    forbidden = do_known_work(work);
+  }).join();
+
+  if (!is_forbidden) GTEST_SKIP() << "this kernel has no seccomp filters";
+  ASSERT_TRUE(allowed);
+  EXPECT_GE(allowed->faults, 64u);
+  EXPECT_GE(allowed->switches.least, 1u);
+  EXPECT_FALSE(forbidden);
 }
 
 }  // namespace
