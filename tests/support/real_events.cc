@@ -99,9 +99,16 @@ perf::RingReport RecordedEvent::drain() {
   return report;
 }
 
-std::uint64_t RecordedEvent::count() const {
+std::uint64_t time_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint64_t count_of(const perf::OpenCounter& event) {
   std::uint64_t words[64] = {};
-  EXPECT_GT(::read(fd(), words, sizeof words), 0) << errno_name(errno);
+  EXPECT_GT(::read(event.fd.get(), words, sizeof words), 0) << errno_name(errno);
   return words[0];
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +50,12 @@ bool undisturbed(const std::function<Disturbance()>& attempt, int attempts = 20)
 /// Of `config` (PERF_COUNT_SW_*), enabled, in user and kernel mode.
 perf::SamplingRequest software_request(std::uint64_t config);
 
+/// Now, in nanoseconds.
+std::uint64_t time_of(clockid_t clock);
+
+/// By read(2): the first word.
+std::uint64_t count_of(const perf::OpenCounter& event);
+
 /// An open event with its ring, and all records that were in it.
 class RecordedEvent {
  public:
@@ -76,7 +83,7 @@ class RecordedEvent {
   const perf::SampleLayout& layout() const { return *layout_; }
   int fd() const { return event_.fd.get(); }
   std::uint64_t id() const { return event_.id; }
-  std::uint64_t count() const;  ///< by read(2): the first word
+  std::uint64_t count() const { return count_of(event_); }
   explicit operator bool() const { return ring_.has_value(); }
 
  private:

@@ -6,7 +6,8 @@
 
 #include "base/result.h"
 
-// What a Result is: EXPECT_THAT(result, FailsWith(EINVAL)). Where it is not, both say why it failed.
+// What a Result is: EXPECT_THAT(result, FailsWith(EINVAL)). Where it is not, both say why it
+// failed.
 
 namespace pex::test {
 

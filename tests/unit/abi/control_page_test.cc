@@ -22,6 +22,7 @@
 #include "abi/cpu_registers.h"
 #include "perf/linux_perf_kernel.h"
 #include "perf/ring_buffer.h"
+#include "support/real_events.h"
 #include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/time_budget.h"
@@ -518,13 +519,6 @@ class RealPageTest : public ::testing::Test {
   OpenCounter event_;
 };
 
-std::uint64_t monotonic_raw() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 TEST_F(RealPageTest, OpensNoRegisterOfASoftwareEvent) {
   const Result<ControlPage> page = ControlPage::map(kernel_, event_.fd.get());
   ASSERT_TRUE(page) << describe(page.error());
@@ -572,9 +566,9 @@ struct Instant {
 
 Instant instant_of(const ControlPage& page) {
   Instant instant{};
-  instant.earlier = monotonic_raw();
+  instant.earlier = test::time_of(CLOCK_MONOTONIC_RAW);
   const PageResult<std::uint64_t> timestamp = page.timestamp_now();
-  instant.later = monotonic_raw();
+  instant.later = test::time_of(CLOCK_MONOTONIC_RAW);
   EXPECT_TRUE(timestamp);
   if (timestamp) instant.timestamp = *timestamp;
   return instant;

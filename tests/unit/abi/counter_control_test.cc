@@ -31,6 +31,7 @@ namespace pex::perf {
 namespace {
 
 using namespace std::chrono_literals;
+using test::count_of;
 using test::FailsWith;
 using test::Holds;
 using ::testing::AnyOf;
@@ -158,12 +159,6 @@ class CounterControlTest : public ::testing::Test {
 
   LinuxPerfKernel kernel_;
 };
-
-std::uint64_t count_of(const OpenCounter& event) {
-  std::uint64_t count = 0;
-  EXPECT_EQ(::read(event.fd.get(), &count, sizeof count), static_cast<ssize_t>(sizeof count));
-  return count;
-}
 
 std::uint64_t written(const Mapping& ring) {
   const auto* page = reinterpret_cast<const perf_event_mmap_page*>(ring.data());

@@ -28,10 +28,12 @@
 namespace pex::perf::sampling_real_test {
 namespace {
 
+using test::count_of;
 using test::FailsWith;
 using test::HasError;
 using test::NewMemory;
 using test::RecordedEvent;
+using test::time_of;
 using test::WaitingChild;
 using ::testing::AllOf;
 using ::testing::Field;
@@ -51,22 +53,7 @@ SamplingRequest page_faults() {
 
 void touch_new_memory() { NewMemory{kPages}.touch(); }
 
-std::uint64_t now(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-class SamplingRealTest : public test::RealEventsTest {
- protected:
-  /// By read(2).
-  static std::uint64_t count_of(const OpenCounter& event) {
-    std::uint64_t count = 0;
-    EXPECT_EQ(::read(event.fd.get(), &count, sizeof count), ssize_t{sizeof count});
-    return count;
-  }
-};
+using SamplingRealTest = test::RealEventsTest;
 
 TEST_F(SamplingRealTest, CountsOnlyOnceItIsEnabled) {
   RecordedEvent event{kernel_, page_faults(), this_thread()};
@@ -115,8 +102,8 @@ TEST_F(SamplingRealTest, SamplesSoOftenASecond) {
   request.sample_type = PERF_SAMPLE_PERIOD;
   RecordedEvent event{kernel_, request, this_thread()};
 
-  const std::uint64_t start = now(CLOCK_THREAD_CPUTIME_ID);
-  while (now(CLOCK_THREAD_CPUTIME_ID) - start < 100'000'000) {
+  const std::uint64_t start = time_of(CLOCK_THREAD_CPUTIME_ID);
+  while (time_of(CLOCK_THREAD_CPUTIME_ID) - start < 100'000'000) {
   }
 
   const auto samples = event.all<Sample>();
@@ -277,9 +264,9 @@ TEST_F(SamplingRealTest, HasTheTimesOfTheClockThatWasAskedFor) {
     RecordedEvent event{kernel_, request, this_thread()};
     if (!event) continue;
 
-    const std::uint64_t before = now(clock);
+    const std::uint64_t before = time_of(clock);
     event.during(touch_new_memory);
-    const std::uint64_t after = now(clock);
+    const std::uint64_t after = time_of(clock);
 
     const auto samples = event.all<Sample>();
     ASSERT_FALSE(samples.empty());

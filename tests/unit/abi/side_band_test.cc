@@ -50,13 +50,6 @@ auto* first_of(Records& records, pid_t pid) {
   return found == records.end() ? nullptr : &*found;
 }
 
-std::uint64_t monotonic_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 /// Returns its pid.
 pid_t run_child(const std::function<void()>& work) {
   WaitingChild child{work};
@@ -73,7 +66,7 @@ TEST_F(SideBandTest, ReportsForksAndExits) {
   request.inherit = true;
   request.clockid = CLOCK_MONOTONIC;
   RecordedEvent event{kernel_, request, this_thread()};
-  const std::uint64_t before = monotonic_now();
+  const std::uint64_t before = test::time_of(CLOCK_MONOTONIC);
 
   const pid_t pid = run_child([] {});
 

@@ -115,23 +115,18 @@ TEST(SysctlsTest, AreReadBelowTheRoots) {
                             {"proc/sys/kernel/perf_event_paranoid", "-1\n"},
                             {"sys/bus/event_source/devices/cpu/rdpmc", "1\n"}};
 
-  const auto memory = read_sysctl(entry_named("kernel.perf_event_mlock_kb"), roots_of(tree));
-  const auto level = read_sysctl(entry_named("kernel.perf_event_paranoid"), roots_of(tree));
-  const auto rdpmc = read_sysctl(entry_named("cpu/rdpmc"), roots_of(tree));
-
-  ASSERT_TRUE(memory && level && rdpmc);
-  EXPECT_EQ(*memory, 516);
-  EXPECT_EQ(*level, -1);
-  EXPECT_EQ(*rdpmc, 1);
+  for (const auto& [name, value] : {std::pair{"kernel.perf_event_mlock_kb", 516},
+                                    {"kernel.perf_event_paranoid", -1},
+                                    {"cpu/rdpmc", 1}}) {
+    EXPECT_THAT(read_sysctl(entry_named(name), roots_of(tree)), Holds(value)) << name;
+  }
 }
 
 TEST(SysctlsTest, FindRdpmcWhereCoresAreOfSeveralKinds) {
   const test::TempTree tree{{"sys/bus/event_source/devices/cpu_core/rdpmc", "2\n"},
                             {"sys/bus/event_source/devices/cpu_atom/rdpmc", "2\n"}};
 
-  const auto rdpmc = read_sysctl(entry_named("cpu/rdpmc"), roots_of(tree));
-
-  EXPECT_THAT(rdpmc, Holds(2));
+  EXPECT_THAT(read_sysctl(entry_named("cpu/rdpmc"), roots_of(tree)), Holds(2));
 }
 
 TEST(SysctlsTest, SayEnoentOfWhatTheKernelDoesNotHave) {

@@ -20,19 +20,23 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 using Cpus = std::vector<int>;
 
+/// Of two packages whose dies have two CPUs each.
+void write_topology(test::TempTree& tree, int per_package) {
+  for (int cpu = 0; cpu < 2 * per_package; ++cpu) {
+    const std::string topology = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+    tree.write(topology + "physical_package_id", std::to_string(cpu / per_package));
+    tree.write(topology + "die_id", std::to_string(cpu % per_package / 2));
+  }
+  tree.write("sys/devices/system/cpu/online", "0-" + std::to_string(2 * per_package - 1));
+}
+
 /// Eight CPUs: two packages of two dies of two CPUs.
 class ReadersTest : public testing::Test {
  protected:
   ReadersTest() {
     roots_.sysfs = tree_.path("sys");
     roots_.procfs = tree_.path("proc");
-    for (int cpu = 0; cpu < 8; ++cpu) {
-      const std::string topology =
-          "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-      tree_.write(topology + "physical_package_id", std::to_string(cpu / 4));
-      tree_.write(topology + "die_id", std::to_string(cpu / 2 % 2));
-    }
-    tree_.write("sys/devices/system/cpu/online", "0-7");
+    write_topology(tree_, 4);
     tree_.write("sys/bus/event_source/devices/power/cpumask", "0,4");
     tree_.write("sys/bus/event_source/devices/uncore/cpumask", "0,4");
     tree_.write("sys/bus/event_source/devices/cpu_atom/cpus", "0");
@@ -105,15 +109,11 @@ class EnergyOfAmdTest : public testing::TestWithParam<int> {
   EnergyOfAmdTest() {
     roots_.sysfs = tree_.path("sys");
     roots_.procfs = tree_.path("proc");
+    write_topology(tree_, per_package_);
     for (int cpu = 0; cpu < 2 * per_package_; ++cpu) {
-      const std::string topology =
-          "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-      tree_.write(topology + "physical_package_id", std::to_string(cpu / per_package_));
-      tree_.write(topology + "die_id", std::to_string(cpu % per_package_ / 2));
       cpus_.push_back(cpu);
       if (cpu % 2 == 0) of_dies_.push_back(cpu);
     }
-    tree_.write("sys/devices/system/cpu/online", "0-" + std::to_string(cpus_.back()));
     tree_.write("sys/bus/event_source/devices/power/cpumask", "");
     tree_.write("proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\n");
   }
