@@ -50,9 +50,6 @@ constexpr std::string_view kVolatile[] = {
 
 constexpr std::string_view kOwnMetrics[] = {"perf_event_exporter_", "perf_machine"};
 
-/// The help of evidence is the same text whatever is counted.
-constexpr std::string_view kHelpOfEvidence[] = {"# HELP perf_group_"};
-
 /// The case that records them, in both formats; it has refusals, so that those are there as well.
 constexpr std::string_view kCaseOfOwnMetrics = "event_missing_and_open_refused";
 
@@ -78,6 +75,14 @@ bool is_about(std::string_view line, const Names& names) {
                      [line](std::string_view name) { return line.starts_with(name); });
 }
 
+/// The help of evidence is the same text whatever is counted.
+bool is_help_of_evidence(std::string_view line) {
+  const std::string_view name = name_in(line).substr(0, name_in(line).find(' '));
+  return line.starts_with("# HELP ") &&
+         (name.starts_with("perf_group_") || name.ends_with("_observed_total") ||
+          name.ends_with("_variance_total"));
+}
+
 /// The scrape without what is volatile, and without the exporter's own metrics and the help of
 /// evidence but where they are recorded. The order of samples of the exporter's own metrics means
 /// nothing, so those of one family are sorted.
@@ -91,7 +96,7 @@ std::string recordable(const std::string& scrape, bool with_own_metrics) {
   };
   for (std::string line; std::getline(lines, line);) {
     const bool is_own = is_about(name_in(line), kOwnMetrics);
-    const bool is_elsewhere = is_own || is_about(line, kHelpOfEvidence);
+    const bool is_elsewhere = is_own || is_help_of_evidence(line);
     if (is_about(name_in(line), kVolatile) || (is_elsewhere && !with_own_metrics)) continue;
     if (is_about(line, kOwnMetrics)) {
       own_series.insert(line);
