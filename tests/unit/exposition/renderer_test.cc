@@ -60,6 +60,19 @@ void render(Renderer& renderer, const collect::Snapshot& snapshot, std::string& 
   text = *rendered;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream all{text};
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> samples_in(const std::string& text) {
+  std::vector<std::string> lines = lines_of(text);
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with('#'); });
+  return lines;
+}
+
 std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -194,44 +207,6 @@ TEST(RendererTest, WritesTheTimesOfBothScopesUnderOneHeader) {
                         "perf_group_running_seconds_total{group=\"core\",cgroup=\"/a\"} 1\n"));
 }
 
-TEST(RendererTest, WritesCountsExactly) {
-  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{9'007'199'254'740'993}, kMax}) {
-    const std::string text =
-        written(cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {0}, {count}));
-
-    EXPECT_THAT(text,
-                HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} " + std::to_string(count) + "\n"));
-  }
-}
-
-TEST(RendererTest, WritesClocksExactlyInSeconds) {
-  struct Row {
-    std::uint64_t nanoseconds;
-    const char* seconds;
-  };
-  const Row rows[] = {
-      {0, "0"},
-      {1, "0.000000001"},
-      {10, "0.00000001"},
-      {100'000'000, "0.1"},
-      {999'999'999, "0.999999999"},
-      {1'000'000'000, "1"},
-      {1'500'000'000, "1.5"},
-      {1'000'000'001, "1.000000001"},
-      {1'050'000'000, "1.05"},
-      {10'000'000'000, "10"},
-      {kMax, "18446744073.709551615"},
-  };
-
-  for (const Row& row : rows) {
-    const std::string text =
-        written(cpu_snapshot(scope_plan({{"soft", {"task-clock"}}}), {0}, {row.nanoseconds}));
-
-    EXPECT_THAT(text, HasSubstr(std::string("perf_cpu_task_clock_seconds_total{cpu=\"0\"} ") +
-                                row.seconds + "\n"));
-  }
-}
-
 TEST(RendererTest, LeavesOutARowWithoutAValueButReportsItsTimes) {
   collect::Snapshot snapshot =
       cpu_snapshot(scope_plan({{"core", {"cycles", "instructions"}}, {"soft", {"task-clock"}}}),
@@ -285,77 +260,36 @@ TEST(RendererTest, ReplacesWhatIsThereHoweverLong) {
   }
 }
 
-TEST(RendererTest, WritesTheSameForTheSameSnapshotEveryTime) {
-  const collect::Snapshot snapshot =
-      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b"}), {7, 8});
-  Renderer renderer;
-  std::string first;
-  std::string second;
-
-  render(renderer, snapshot, first);
-  render(renderer, snapshot, second);
-
-  EXPECT_EQ(first, second);
-}
-
-TEST(RendererTest, KeepsLabelsWhileTheTargetsAreTheSameAndFollowsNewOnes) {
+TEST(RendererTest, FollowsWhatIsNewAndKeepsTheRest) {
   const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
-  const auto before = targets({"/a", "/b"});
-  Renderer renderer;
-  std::string first;
-  std::string second;
-  std::string third;
+  const auto two = targets({"/a", "/b"});
+  const collect::Snapshot cgroups = cgroup_snapshot(plan, two, {1, 2});
+  collect::Snapshot new_targets = cgroups;
+  new_targets.targets = targets({"/c", "/d"});
+  struct Row {
+    const char* what;
+    collect::Snapshot before;
+    collect::Snapshot after;
+  };
+  const Row rows[] = {
+      {"counts", cgroups, cgroup_snapshot(plan, two, {3, 4})},
+      {"targets of the same plan", cgroups, new_targets},
+      {"plan of the same targets", cgroups,
+       cgroup_snapshot(scope_plan({{"other", {"branches"}}}), two, {1, 2})},
+      {"fewer targets", cgroups, cgroup_snapshot(plan, targets({"/c"}), {5})},
+      {"CPUs", cpu_snapshot(plan, {0, 1}, {1, 2}), cpu_snapshot(plan, {0, 2}, {3, 4})},
+  };
 
-  render(renderer, cgroup_snapshot(plan, before, {1, 2}), first);
-  render(renderer, cgroup_snapshot(plan, before, {3, 4}), second);
-  render(renderer, cgroup_snapshot(plan, targets({"/c"}), {5}), third);
+  for (const Row& row : rows) {
+    Renderer renderer;
+    std::string text;
+    render(renderer, row.before, text);
+    EXPECT_EQ(text, written(row.before)) << row.what;
 
-  EXPECT_THAT(second, HasSubstr("{cgroup=\"/a\"} 3\nperf_cgroup_cycles_total{cgroup=\"/b\"} 4\n"));
-  EXPECT_THAT(third, HasSubstr("perf_cgroup_cycles_total{cgroup=\"/c\"} 5\n"));
-  EXPECT_THAT(third, Not(HasSubstr("/a")));
-}
+    render(renderer, row.after, text);
 
-TEST(RendererTest, FollowsNewTargetsOfTheSamePlan) {
-  const collect::Snapshot before =
-      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a"}), {1});
-  collect::Snapshot after = before;
-  after.targets = targets({"/b"});
-  Renderer renderer;
-  std::string text;
-  render(renderer, before, text);
-  text.clear();
-
-  render(renderer, after, text);
-
-  EXPECT_EQ(text, written(after));
-}
-
-TEST(RendererTest, FollowsANewPlanOfTheSameTargets) {
-  const auto rows = targets({"/a"});
-  const collect::Snapshot before = cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), rows, {1});
-  const collect::Snapshot after = cgroup_snapshot(scope_plan({{"other", {"branches"}}}), rows, {1});
-  Renderer renderer;
-  std::string text;
-  render(renderer, before, text);
-  text.clear();
-
-  render(renderer, after, text);
-
-  EXPECT_EQ(text, written(after));
-}
-
-TEST(RendererTest, FollowsCpusThatComeAndGo) {
-  const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
-  Renderer renderer;
-  std::string first;
-  std::string second;
-
-  render(renderer, cpu_snapshot(plan, {0, 1}, {1, 2}), first);
-  render(renderer, cpu_snapshot(plan, {0, 2}, {3, 4}), second);
-
-  EXPECT_THAT(first, HasSubstr("perf_cpu_cycles_total{cpu=\"1\"} 2\n"));
-  EXPECT_THAT(second, HasSubstr("perf_cpu_cycles_total{cpu=\"2\"} 4\n"));
-  EXPECT_THAT(second, Not(HasSubstr("cpu=\"1\"")));
+    EXPECT_EQ(text, written(row.after)) << row.what;
+  }
 }
 
 // --- what was rendered before -------------------------------------------------------------------
@@ -579,7 +513,7 @@ TEST(RendererTest, WritesWhatPmusShareAsOneSum) {
   EXPECT_THAT(text, HasSubstr("{group=\"memory\",pmu=\"imc_1\",package=\"1\"} 1\n"));
 }
 
-TEST(RendererTest, WritesCountsInTheUnitOfTheirFamily) {
+TEST(RendererTest, WritesCountsExactlyInTheUnitOfTheirFamily) {
   constexpr double kRapl = 2.3283064365386962890625e-10;  // 2^-32 joules
   struct Row {
     double scale;
@@ -587,8 +521,18 @@ TEST(RendererTest, WritesCountsInTheUnitOfTheirFamily) {
     const char* value;
   };
   const Row rows[] = {
+      {1, 0, "0"},
+      {1, 9'007'199'254'740'993, "9007199254740993"},
       {1, kMax, "18446744073709551615"},
+      {1e-9, 0, "0"},
       {1e-9, 1, "0.000000001"},
+      {1e-9, 10, "0.00000001"},
+      {1e-9, 100'000'000, "0.1"},
+      {1e-9, 999'999'999, "0.999999999"},
+      {1e-9, 1'000'000'000, "1"},
+      {1e-9, 1'000'000'001, "1.000000001"},
+      {1e-9, 1'050'000'000, "1.05"},
+      {1e-9, 10'000'000'000, "10"},
       {1e-9, kMax, "18446744073.709551615"},
       {kRapl, 0, "0"},
       {kRapl, std::uint64_t{1} << 32, "1"},
@@ -642,10 +586,14 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
             "# EOF\n");
 }
 
+BootClock::time_point since(std::chrono::milliseconds of_unix_time) {
+  return boot_time_of(std::chrono::system_clock::time_point{of_unix_time});
+}
+
 TEST(RendererTest, ShowsSinceWhenACounterCountsWhereThatIsWanted) {
   collect::TargetSet set = *targets({"/a", "/b"});
-  set.cgroups[0].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000'250ms});
-  set.cgroups[1].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'001s});
+  set.cgroups[0].since = since(4'700'000'000'250ms);
+  set.cgroups[1].since = since(4'700'000'001s);
   const collect::Snapshot snapshot =
       cgroup_snapshot(scope_plan({{"core", {"cycles"}}}),
                       std::make_shared<const collect::TargetSet>(std::move(set)), {1, 2});
@@ -684,10 +632,10 @@ TEST(RendererTest, AGroupThatIsNewerThanItsRowsCountsSinceItIsThere) {
   collect::Snapshot snapshot = cgroup_snapshot(
       scope_plan({{"core", {"cycles"}}, {"new", {"instructions"}}}), targets({"/a"}), {1, 2});
   collect::TargetSet set = *snapshot.targets;
-  set.cgroups[0].since = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000s});
+  set.cgroups[0].since = since(4'700'000'000s);
   snapshot.targets = std::make_shared<const collect::TargetSet>(std::move(set));
   snapshot.starts = collect::GroupStarts{*snapshot.plan};
-  snapshot.starts.cgroup[1] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'009s});
+  snapshot.starts.cgroup[1] = since(4'700'000'009s);
 
   const std::string text = written(snapshot, {Format::kOpenMetrics, {}, true});
 
@@ -701,8 +649,8 @@ TEST(RendererTest, ASumOfGroupsCountsSinceTheNewestOfThemIsThere) {
   plan.columns.pop_back();
   collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1, 2});
   snapshot.starts = collect::GroupStarts{*snapshot.plan};
-  snapshot.starts.cpu[0] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'009s});
-  snapshot.starts.cpu[1] = boot_time_of(std::chrono::system_clock::time_point{4'700'000'000s});
+  snapshot.starts.cpu[0] = since(4'700'000'009s);
+  snapshot.starts.cpu[1] = since(4'700'000'000s);
 
   EXPECT_THAT(written(snapshot, {Format::kOpenMetrics, {}, true}),
               HasSubstr("perf_cpu_cycles_created{cpu=\"0\"} 4700000009\n"));
@@ -772,28 +720,20 @@ RC_GTEST_PROP(RendererTest, WritesAsManySamplesAsTheSnapshotHas, ()) {
   const std::string text =
       written(snapshot, {Format::kOpenMetrics, {}, snapshot.plan->evidence.created});
 
-  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  const std::size_t comments = occurrences("\n" + text, "\n# ");
-  RC_ASSERT(lines - comments == collect::count_series(snapshot));
+  RC_ASSERT(samples_in(text).size() == collect::count_series(snapshot));
 }
 
 RC_GTEST_PROP(RendererTest, WritesNoSeriesTwice, ()) {
-  const std::string text = written(any_snapshot());
-
   std::set<std::string> series;
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with('#')) RC_ASSERT(series.insert(line.substr(0, line.rfind(' '))).second);
+  for (const std::string& sample : samples_in(written(any_snapshot()))) {
+    RC_ASSERT(series.insert(sample.substr(0, sample.rfind(' '))).second);
   }
 }
 
 RC_GTEST_PROP(RendererTest, WritesTheHeaderOfAFamilyOnceAndItsSamplesBehindIt, ()) {
-  const std::string text = written(any_snapshot());
-
   std::set<std::string> headed;
   std::string family;
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(written(any_snapshot()))) {
     if (line.starts_with("# TYPE ")) {
       family = line.substr(7, line.rfind(' ') - 7);
       RC_ASSERT(headed.insert(family).second);
@@ -806,17 +746,9 @@ RC_GTEST_PROP(RendererTest, WritesTheHeaderOfAFamilyOnceAndItsSamplesBehindIt, (
 
 RC_GTEST_PROP(RendererTest, WritesTheSameSamplesInBothFormats, ()) {
   const collect::Snapshot snapshot = any_snapshot();
-  const auto samples = [](const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream all{text};
-    for (std::string line; std::getline(all, line);) {
-      if (!line.starts_with('#')) lines.push_back(line);
-    }
-    return lines;
-  };
 
-  RC_ASSERT(samples(written(snapshot)) ==
-            samples(written(snapshot, {Format::kOpenMetrics, {}, false})));
+  RC_ASSERT(samples_in(written(snapshot)) ==
+            samples_in(written(snapshot, {Format::kOpenMetrics, {}, false})));
 }
 
 }  // namespace
