@@ -24,6 +24,7 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "daemon/cli/words.h"
@@ -61,6 +62,13 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream all{text};
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
+}
+
 /// What a line is about: the metric of a sample, the family of a comment.
 std::string_view name_in(std::string_view line) {
   for (const std::string_view comment : {"# HELP ", "# TYPE ", "# UNIT "}) {
@@ -87,14 +95,13 @@ bool is_help_of_evidence(std::string_view line) {
 /// evidence but where they are recorded. The order of samples of the exporter's own metrics means
 /// nothing, so those of one family are sorted.
 std::string recordable(const std::string& scrape, bool with_own_metrics) {
-  std::istringstream lines{scrape};
   std::string kept;
   std::set<std::string> own_series;
   const auto flush = [&] {
     for (const std::string& series : own_series) kept += series + '\n';
     own_series.clear();
   };
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(scrape)) {
     const bool is_own = is_about(name_in(line), kOwnMetrics);
     const bool is_elsewhere = is_own || is_help_of_evidence(line);
     if (is_about(name_in(line), kVolatile) || (is_elsewhere && !with_own_metrics)) continue;
@@ -173,8 +180,7 @@ class LoopThread {
 /// The samples of a text by their series; each has one only.
 std::map<std::string, double> samples_of(const std::string& text) {
   std::map<std::string, double> samples;
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(text)) {
     const std::size_t blank = line.rfind(' ');
     if (line.starts_with('#')) continue;
     EXPECT_TRUE(samples.emplace(line.substr(0, blank), std::stod(line.substr(blank + 1))).second)
@@ -185,12 +191,10 @@ std::map<std::string, double> samples_of(const std::string& text) {
 
 /// What a scrape says that the one before did not, and which series it has no more.
 std::string news(const std::string& scrape, const std::string& before) {
-  std::set<std::string> known;
-  std::istringstream old_lines{before};
-  for (std::string line; std::getline(old_lines, line);) known.insert(line);
+  const std::vector<std::string> old_lines = lines_of(before);
+  const std::set<std::string> known{old_lines.begin(), old_lines.end()};
   std::string differing;
-  std::istringstream lines{scrape};
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(scrape)) {
     if (!known.contains(line)) differing += line + '\n';
   }
   const std::map<std::string, double> samples = samples_of(scrape);
@@ -220,22 +224,12 @@ void expect_agreement(std::shared_ptr<const collect::Snapshot> snapshot,
 
 /// No series of `before` has a higher value in `after`: what Prometheus would take for a reset.
 void expect_no_fall(const std::string& before, const std::string& after) {
-  std::map<std::string, double> values;
-  const auto each_counter = [](const std::string& scrape, auto visit) {
-    std::istringstream lines{scrape};
-    for (std::string line; std::getline(lines, line);) {
-      const std::size_t blank = line.rfind(' ');
-      if (line.starts_with('#') || line.find("_total") == std::string::npos) continue;
-      visit(line.substr(0, blank), std::stod(line.substr(blank + 1)));
-    }
-  };
-  each_counter(before, [&](const std::string& name, double value) { values[name] = value; });
-  each_counter(after, [&](const std::string& name, double value) {
-    const auto old = values.find(name);
-    if (old != values.end()) {
-      EXPECT_GE(value, old->second) << name << " fell";
-    }
-  });
+  const std::map<std::string, double> values = samples_of(before);
+  for (const auto& [series, value] : samples_of(after)) {
+    const auto old = values.find(series);
+    if (old == values.end() || series.find("_total") == std::string::npos) continue;
+    EXPECT_GE(value, old->second) << series << " fell";
+  }
 }
 
 class GoldenTest : public testing::TestWithParam<fs::path> {};
@@ -319,9 +313,8 @@ Recording play_in_time(const fs::path& directory) {
 
 /// The lines of samples, which are the same in both formats.
 std::string samples_in(const std::string& scrape) {
-  std::istringstream lines{scrape};
   std::string samples;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(scrape)) {
     if (!line.starts_with('#')) samples += line + '\n';
   }
   return samples;
