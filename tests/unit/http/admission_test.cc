@@ -31,19 +31,27 @@ class AdmissionTest : public ServerTest {
     return {.max_connections = connections, .stall_time = stall_time};
   }
 
+  /// Refused clients have a minute, however busy the machine is.
+  static Limits patient_room_for(std::size_t connections) {
+    Limits limits = room_for(connections);
+    limits.refused_timeout = test::kPatience;
+    return limits;
+  }
+
   void start(Limits limits) {
     ServerTest::start(limits, {.addresses = {"127.0.0.1:0", "unix:" + socket_}});
   }
 
-  /// As many as are in use then, each of which has sent `bytes`.
-  std::vector<RawClient> crowd(std::size_t size, const std::string& bytes = kHalf) {
-    std::vector<RawClient> clients;
-    for (std::size_t i = 0; i < size; ++i) {
-      clients.push_back(client());
-      clients.back().send(bytes);
-    }
-    await([&] { return connections() == size; });
-    return clients;
+  std::vector<RawClient> clients(std::size_t number, const std::string& bytes = "") {
+    std::vector<RawClient> all;
+    for (std::size_t i = 0; i < number; ++i) all.push_back(client_that_sends(bytes));
+    return all;
+  }
+  /// As many clients as there is room for, each of which has sent `bytes`.
+  void start_full(const Limits& limits, const std::string& bytes = kHalf) {
+    start(limits);
+    crowd_ = clients(limits.max_connections, bytes);
+    await([&] { return connections() == crowd_.size(); });
   }
 
   /// Another peer than client(), of which all loopback addresses are.
@@ -57,19 +65,14 @@ class AdmissionTest : public ServerTest {
     await([&] { return client().get(path).status == status; });
   }
 
-  access::AccessSettings tls() const {
-    return {.tls = access::TlsSettings{.certificate = {.text = identity_.certificate()},
-                                       .key = {.text = identity_.key()}}};
-  }
-
   test::Identity identity_{{.name = "server"}};
   const test::TempTree tree_;
   const std::string socket_ = tree_.path("socket");
+  std::vector<RawClient> crowd_;
 };
 
 TEST_F(AdmissionTest, ClosesAClientThatHasBegunARequestAndStandsStill) {
-  start(room_for(4, kShort));
-  const std::vector<RawClient> half = crowd(4);
+  start_full(room_for(4, kShort));
 
   await_status(200, "/hello");
 
@@ -96,11 +99,10 @@ TEST_F(AdmissionTest, ClosesFirstOneOfThePeerThatHasMostConnections) {
 }
 
 TEST_F(AdmissionTest, TakesSingleBytesOfARequestForNoProgress) {
-  start(room_for(4, seconds{1}));
-  std::vector<RawClient> dripping = crowd(4);
+  start_full(room_for(4, seconds{1}));
 
   await([&] {
-    for (RawClient& each : dripping) each.send("s");
+    for (RawClient& each : crowd_) each.send("s");
     return client().get("/hello").status == 200;
   });
 
@@ -108,22 +110,20 @@ TEST_F(AdmissionTest, TakesSingleBytesOfARequestForNoProgress) {
 }
 
 TEST_F(AdmissionTest, ClosesAClientThatDoesNotTakeItsAnswer) {
-  start(room_for(4, kShort));
-  std::vector<RawClient> greedy = crowd(4, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+  start_full(room_for(4, kShort), "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
 
   await_status(200, "/hello");
 
   EXPECT_GE(errors().stalled_closed, 1u);
   await([&] {
-    return std::any_of(greedy.begin(), greedy.end(),
+    return std::any_of(crowd_.begin(), crowd_.end(),
                        [](RawClient& each) { return each.has_error_within(0); });
   });
 }
 
 TEST_F(AdmissionTest, ClosesAClientThatDoesNotEndItsHandshake) {
-  let_in(tls());
-  start(room_for(4, kShort));
-  const std::vector<RawClient> half = crowd(4, "\x16\x03\x01");
+  let_in({.tls = tls_of(identity_)});
+  start_full(room_for(4, kShort), "\x16\x03\x01");
 
   await([&] { return TlsClient{port()}.get("/hello").status == 200; });
 
@@ -142,8 +142,7 @@ TEST_F(AdmissionTest, ClosesNoClientThatWaitsForUsHoweverLongThatTakes) {
 }
 
 TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
-  start(room_for(4));
-  const std::vector<RawClient> crowd = this->crowd(4);
+  start_full(room_for(4));
 
   std::vector<RawClient> neighbours;
   for (int i = 0; i < 2; ++i) {
@@ -158,8 +157,7 @@ TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
 }
 
 TEST_F(AdmissionTest, TakesNoShareFromAPeerThatHasNoMoreThanTheNewClientsPeerWouldHave) {
-  start(room_for(3));
-  const std::vector<RawClient> crowd = this->crowd(3);
+  start_full(room_for(3));
   RawClient first = neighbour();
   EXPECT_EQ(first.get("/hello").status, 200u);  // two of one peer, and one of the other
 
@@ -170,10 +168,9 @@ TEST_F(AdmissionTest, TakesNoShareFromAPeerThatHasNoMoreThanTheNewClientsPeerWou
 
 TEST_F(AdmissionTest, GivesAllLoopbackAddressesOneShareTogether) {
   start(room_for(4));
-  std::vector<RawClient> crowd;
   for (const char* source : {"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.200.0.1"}) {
-    crowd.emplace_back(port(), "127.0.0.1", source);
-    crowd.back().send(kHalf);
+    crowd_.emplace_back(port(), "127.0.0.1", source);
+    crowd_.back().send(kHalf);
   }
   await([&] { return connections() == 4; });
 
@@ -185,11 +182,7 @@ TEST_F(AdmissionTest, TakesAShareFromWhoWaitsForUsOnlyWhereNoOtherIsThere) {
   start(room_for(3));
   RawClient waiting = client();
   ask_for_later(waiting);
-  const std::vector<RawClient> half = [&] {
-    std::vector<RawClient> clients;
-    for (int i = 0; i < 2; ++i) clients.push_back(client());
-    return clients;
-  }();
+  const std::vector<RawClient> silent = clients(2);
   await([&] { return connections() == 3; });
 
   EXPECT_EQ(neighbour().get("/hello").status, 200u);
@@ -211,17 +204,13 @@ TEST_F(AdmissionTest, TakesAShareFromAPeerThatKeepsTheHandlersBusy) {
 
 TEST_F(AdmissionTest, ServesAllOfOnePeerUpToTheLimit) {
   start(room_for(64));
-  std::vector<RawClient> clients;
-  for (int i = 0; i < 64; ++i) clients.push_back(client());
+  std::vector<RawClient> all = clients(64);
 
-  for (RawClient& each : clients) EXPECT_EQ(each.get("/hello").status, 200u);
+  for (RawClient& each : all) EXPECT_EQ(each.get("/hello").status, 200u);
 }
 
 TEST_F(AdmissionTest, AnswersForARefusedClientWhatNeedsNoLoginAndIsAtHand) {
-  Limits limits = room_for(4);
-  limits.refused_timeout = test::kPatience;  // however busy the machine is
-  start(limits);
-  const std::vector<RawClient> crowd = this->crowd(4);
+  start_full(patient_room_for(4));
 
   for (int i = 0; i < 50; ++i) {
     RawClient probe = client();
@@ -231,12 +220,10 @@ TEST_F(AdmissionTest, AnswersForARefusedClientWhatNeedsNoLoginAndIsAtHand) {
     EXPECT_EQ(reply.header("connection"), "close");
     EXPECT_TRUE(probe.is_closed_without_a_word());
   }
-  RawClient asks_for_head = client();
-  asks_for_head.send("HEAD /open HTTP/1.1\r\nHost: x\r\n\r\n");
+  RawClient asks_for_head = client_that_sends("HEAD /open HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(asks_for_head.read_reply(/*with_body=*/false).status, 200u);
   EXPECT_TRUE(asks_for_head.is_closed_without_a_word());
-  RawClient posts = client();
-  posts.send("POST /open HTTP/1.1\r\nHost: x\r\n\r\n");
+  RawClient posts = client_that_sends("POST /open HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(posts.read_reply().status, 503u);
   EXPECT_EQ(client().get("/hello").status, 503u);
   EXPECT_EQ(client().get("/nowhere").status, 503u);
@@ -244,27 +231,18 @@ TEST_F(AdmissionTest, AnswersForARefusedClientWhatNeedsNoLoginAndIsAtHand) {
 }
 
 TEST_F(AdmissionTest, AnswersForARefusedClientOverTls) {
-  let_in(tls());
-  Limits limits = room_for(4);
-  limits.refused_timeout = test::kPatience;  // however slow the handshakes are here
-  start(limits);
-  const std::vector<RawClient> crowd = this->crowd(4, "\x16");
+  let_in({.tls = tls_of(identity_)});
+  start_full(patient_room_for(4), "\x16");
 
   for (int i = 0; i < 20; ++i) EXPECT_EQ(TlsClient{port()}.get("/open").body, "open\n");
   EXPECT_EQ(TlsClient{port()}.get("/hello").status, 503u);
 }
 
 TEST_F(AdmissionTest, KeepsOfManyRefusedClientsTheNewest) {
-  Limits limits = room_for(4);
+  Limits limits = patient_room_for(4);
   limits.max_refusals = 8;
-  limits.refused_timeout = test::kPatience;  // so that none goes because it takes long
-  start(limits);
-  const std::vector<RawClient> crowd = this->crowd(4);
-  std::vector<RawClient> half;
-  for (int i = 0; i < 100; ++i) {
-    half.push_back(client());
-    half.back().send(kHalf);
-  }
+  start_full(limits);
+  std::vector<RawClient> half = clients(100, kHalf);
 
   EXPECT_EQ(client().get("/open").status, 200u);
   EXPECT_LE(connections(), 4u + 8u);
@@ -275,27 +253,20 @@ TEST_F(AdmissionTest, AnswersARefusedClientThatSendsItsRequestWhenManyHaveComeAf
   Limits limits = room_for(4);
   limits.max_refusals = 8;
   limits.read_timeout = seconds{60};  // so that the crowd stays
-  start(limits);
-  const std::vector<RawClient> crowd = this->crowd(4);
+  start_full(limits);
 
   await([&] {  // after a second it would be closed for one of them
     RawClient late = client();
-    std::vector<RawClient> half;
-    for (int i = 0; i < 20; ++i) {
-      half.push_back(client());
-      half.back().send(kHalf);
-    }
+    const std::vector<RawClient> half = clients(20, kHalf);
     EXPECT_EQ(client().get("/open").status, 200u);  // all of them have come
     return late.get("/open").status == 200;
   });
 }
 
 TEST_F(AdmissionTest, KeepsNoRefusedClientThatHasItsAnswerAndStaysInThePlaceOfANewOne) {
-  Limits limits = room_for(4);
+  Limits limits = patient_room_for(4);
   limits.max_refusals = 8;
-  limits.refused_timeout = test::kPatience;  // however busy the machine is
-  start(limits);
-  const std::vector<RawClient> crowd = this->crowd(4);
+  start_full(limits);
   std::vector<RawClient> staying;
 
   for (int i = 0; i < 100; ++i) {
@@ -307,8 +278,7 @@ TEST_F(AdmissionTest, KeepsNoRefusedClientThatHasItsAnswerAndStaysInThePlaceOfAN
 }
 
 TEST_F(AdmissionTest, InformsASilentRefusedClientAfterAWhile) {
-  start(room_for(1));
-  const std::vector<RawClient> crowd = this->crowd(1);
+  start_full(room_for(1));
 
   RawClient silent = client();
   EXPECT_EQ(silent.read_reply().status, 503u);
@@ -316,9 +286,8 @@ TEST_F(AdmissionTest, InformsASilentRefusedClientAfterAWhile) {
 }
 
 TEST_F(AdmissionTest, ClosesFirstWhoHasItsLastAnswerAndDoesNotLeave) {
-  start(room_for(4));
-  std::vector<RawClient> staying = crowd(4, "nonsense\r\n\r\n");
-  for (RawClient& each : staying) ASSERT_EQ(each.read_reply().status, 400u);
+  start_full(room_for(4), "nonsense\r\n\r\n");
+  for (RawClient& each : crowd_) ASSERT_EQ(each.read_reply().status, 400u);
 
   EXPECT_EQ(client().get("/hello").status, 200u);
 }
@@ -371,8 +340,7 @@ TEST_F(AdmissionTest, ClosesNoClientWhileDescriptorsAreOutAndNoClientComes) {
 TEST_F(AdmissionTest, ReportsTheConnectionLimitAndWhoHasMostConnections) {
   std::atomic<int> told = 0;
   on_connection_limit_ = [&] { ++told; };
-  start(room_for(4));
-  const std::vector<RawClient> crowd = this->crowd(4);
+  start_full(room_for(4));
   ASSERT_EQ(told, 0);
 
   EXPECT_EQ(client().get("/open").status, 200u);

@@ -28,7 +28,8 @@ class DeadlineTest : public ::testing::Test {
   int expired_ = 0;
 };
 
-TEST_F(DeadlineTest, ExpiresOnce) {
+TEST_F(DeadlineTest, ExpiresOnceAlsoEarlierThanWhatWasSetBefore) {
+  set(hours{1});
   set(milliseconds{0});
 
   run();
@@ -38,51 +39,27 @@ TEST_F(DeadlineTest, ExpiresOnce) {
   EXPECT_TRUE(deadline_->has_passed());
 }
 
-TEST_F(DeadlineTest, ExpiresEarlierThanWhatWasSetBefore) {
-  set(hours{1});
-  set(milliseconds{0});
-
-  run();
-
-  EXPECT_EQ(expired_, 1);
-}
-
-TEST_F(DeadlineTest, DoesNotExpireWhenItWasPutOffAlthoughItsTimerDoes) {
+TEST_F(DeadlineTest, DoesNotExpireWhenItWasPutOffUntilItIsSetAgain) {
   set(milliseconds{0});
   set(hours{1});
-
   run();
-
   EXPECT_EQ(expired_, 0);
   EXPECT_FALSE(deadline_->has_passed());
-}
-
-TEST_F(DeadlineTest, ExpiresAfterItWasPutOffAndSetAgain) {
-  set(milliseconds{0});
-  set(hours{1});
-  run();
 
   set(milliseconds{0});
   run();
-
   EXPECT_EQ(expired_, 1);
 }
 
-TEST_F(DeadlineTest, DoesNotExpireWhenItWasLifted) {
+TEST_F(DeadlineTest, DoesNotExpireWhenItWasLiftedOrItsOwnerIsGone) {
   set(milliseconds{0});
   deadline_->lift();
-
   run();
-
   EXPECT_EQ(expired_, 0);
-}
 
-TEST_F(DeadlineTest, DoesNothingOnceItsOwnerIsGone) {
   set(milliseconds{0});
   deadline_.reset();
-
   run();
-
   EXPECT_EQ(expired_, 0);
 }
 

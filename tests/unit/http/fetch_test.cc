@@ -13,6 +13,7 @@
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
 #include "unit/http/server_fixture.h"
+#include "unit/http/tls_client.h"
 
 namespace pex::http {
 namespace {
@@ -23,58 +24,38 @@ using testing::HasSubstr;
 /// Against a real server in another thread.
 class FetchTest : public ServerTest {
  protected:
+  static void expect_hello(const Result<Fetched>& fetched) {
+    ASSERT_TRUE(fetched) << describe(fetched.error());
+    EXPECT_EQ(fetched->status, 200u);
+    EXPECT_EQ(fetched->body, "hello\n");
+  }
   std::string here() { return "127.0.0.1:" + std::to_string(port()); }
 };
 
-TEST_F(FetchTest, GetsStatusAndBody) {
+TEST_F(FetchTest, GetsStatusAndBodyAlsoOfAnAnswerThatIsNoYes) {
   start();
 
-  const auto fetched = fetch({here()}, "/hello", test::kPatience);
-
-  ASSERT_TRUE(fetched) << describe(fetched.error());
-  EXPECT_EQ(fetched->status, 200u);
-  EXPECT_EQ(fetched->body, "hello\n");
+  expect_hello(fetch({here()}, "/hello", test::kPatience));
+  const auto missing = fetch({here()}, "/no-such-path", test::kPatience);
+  ASSERT_TRUE(missing) << describe(missing.error());
+  EXPECT_EQ(missing->status, 404u);
 }
 
-TEST_F(FetchTest, AnAnswerThatIsNoYesIsAnAnswer) {
-  start();
+TEST_F(FetchTest, ReachesThisMachineWithoutAHostAndAUnixSocket) {
+  const test::TempTree tree;
+  const std::string socket = "unix:" + tree.path("socket");
+  start({}, {.addresses = {":0", socket}});
 
-  const auto fetched = fetch({here()}, "/no-such-path", test::kPatience);
-
-  ASSERT_TRUE(fetched) << describe(fetched.error());
-  EXPECT_EQ(fetched->status, 404u);
-}
-
-TEST_F(FetchTest, AnAddressWithoutAHostIsThisMachine) {
-  start({}, {.addresses = {":0"}});
-
-  const auto fetched = fetch({":" + std::to_string(port())}, "/hello", test::kPatience);
-
-  ASSERT_TRUE(fetched) << describe(fetched.error());
-  EXPECT_EQ(fetched->status, 200u);
-}
-
-TEST_F(FetchTest, ReachesAUnixSocket) {
-  test::TempTree tree;
-  const std::string address = "unix:" + tree.path("socket");
-  start({}, {.addresses = {address}});
-
-  const auto fetched = fetch({address}, "/hello", test::kPatience);
-
-  ASSERT_TRUE(fetched) << describe(fetched.error());
-  EXPECT_EQ(fetched->body, "hello\n");
+  expect_hello(fetch({":" + std::to_string(port())}, "/hello", test::kPatience));
+  expect_hello(fetch({socket}, "/hello", test::kPatience));
 }
 
 TEST_F(FetchTest, TakesAnyCertificateOfAServerThatSpeaksTls) {
   const Identity expired{{.name = "other", .valid_from = -7200, .valid_until = -3600}};
-  let_in({.tls = access::TlsSettings{.certificate = {.text = expired.certificate()},
-                                     .key = {.text = expired.key()}}});
+  let_in({.tls = tls_of(expired)});
   start();
 
-  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", test::kPatience);
-
-  ASSERT_TRUE(fetched) << describe(fetched.error());
-  EXPECT_EQ(fetched->body, "hello\n");
+  expect_hello(fetch({here(), /*tls=*/true}, "/hello", test::kPatience));
 }
 
 TEST_F(FetchTest, FailsWithAServerThatDoesNotSpeakTls) {

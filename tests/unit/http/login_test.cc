@@ -33,8 +33,7 @@ class LoginTest : public ServerTest {
 };
 
 TEST_F(LoginTest, LetsInWhoHasThePassword) {
-  start();
-  RawClient client = this->client();
+  RawClient client = start_and_connect();
 
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.get("/hello", kAlice).body, "hello\n");
   EXPECT_EQ(client.get("/hello", kWrong).status, 401u);
@@ -44,8 +43,7 @@ TEST_F(LoginTest, LetsInWhoHasThePassword) {
 }
 
 TEST_F(LoginTest, EndsTheConnectionOfAClientWithoutALogin) {
-  start();
-  RawClient client = this->client();
+  RawClient client = start_and_connect();
 
   EXPECT_EQ(client.get("/hello").header("connection"), "close");
 
@@ -53,8 +51,7 @@ TEST_F(LoginTest, EndsTheConnectionOfAClientWithoutALogin) {
 }
 
 TEST_F(LoginTest, AsksForAPassword) {
-  start();
-  RawClient client = this->client();
+  RawClient client = start_and_connect();
 
   const Reply reply = client.get("/hello");
 
@@ -79,8 +76,7 @@ TEST_F(LoginTest, DisclosesNothingOfItsPathsToClientsWithoutALogin) {
 }
 
 TEST_F(LoginTest, IsNotNeededWhereARouteAllowsIt) {
-  start();
-  RawClient client = this->client();
+  RawClient client = start_and_connect();
 
   EXPECT_EQ(client.get("/open").status, 200u);
   EXPECT_EQ(client.get("/open", kWrong).status, 200u);

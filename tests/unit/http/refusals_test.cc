@@ -17,11 +17,6 @@ namespace {
 /// Each client that is refused is reported once, with its address and the reason.
 class RefusalsTest : public ServerTest {
  protected:
-  access::AccessSettings tls() const {
-    return {.tls = access::TlsSettings{.certificate = {.text = identity_.certificate()},
-                                       .key = {.text = identity_.key()}}};
-  }
-
   void expect_reported(const std::string& reason) {
     std::vector<std::string> reported;
     EXPECT_TRUE(test::comes_true([&] {
@@ -40,8 +35,7 @@ class RefusalsTest : public ServerTest {
 
   void expect_reported(const std::vector<Row>& rows) {
     for (const Row& row : rows) {
-      RawClient client = this->client();
-      client.send(row.sent);
+      const RawClient client = client_that_sends(row.sent);
       expect_reported(row.reason);
     }
   }
@@ -86,7 +80,7 @@ TEST_F(RefusalsTest, OfClientsThatDoNotLogInOrAskTooOften) {
 }
 
 TEST_F(RefusalsTest, OfHandshakes) {
-  let_in(tls());
+  let_in({.tls = tls_of(identity_)});
   start(impatient());
   expect_reported({
       {"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request: this port speaks HTTPS"},
@@ -112,7 +106,7 @@ TEST_F(RefusalsTest, OfClientsAtTheLimitOfConnections) {
 
 TEST_F(RefusalsTest, OfClientsThatStandStillAtTheLimitOfConnections) {
   for (const bool over_tls : {false, true}) {
-    if (over_tls) let_in(tls());
+    if (over_tls) let_in({.tls = tls_of(identity_)});
     if (!over_tls) start({.max_connections = 1, .stall_time = milliseconds{0}});
     RawClient half = client();
     half.send(over_tls ? "\x16\x03\x01" : "GET /hello HTTP/1.1\r\nHo");

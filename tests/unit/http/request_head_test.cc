@@ -21,6 +21,13 @@ unsigned status_of(std::string_view bytes, std::size_t piece) {
   return 0;
 }
 
+/// However the bytes arrive.
+void expect_status(std::string_view bytes, unsigned status) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, 2 * kLimit}) {
+    EXPECT_EQ(status_of(bytes, piece), status) << bytes << " by " << piece;
+  }
+}
+
 TEST(RequestHeadTest, ReportsTheSameHoweverTheBytesArrive) {
   struct Row {
     std::string_view bytes;
@@ -47,11 +54,7 @@ TEST(RequestHeadTest, ReportsTheSameHoweverTheBytesArrive) {
       {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n", 413},
       {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 413},
   };
-  for (const Row& row : rows) {
-    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, kLimit}) {
-      EXPECT_EQ(status_of(row.bytes, piece), row.status) << row.bytes << " by " << piece;
-    }
-  }
+  for (const Row& row : rows) expect_status(row.bytes, row.status);
 }
 
 // Heads of which two readers might make two different requests (RFC 9112, 11.2), and the like.
@@ -87,18 +90,13 @@ TEST(RequestHeadTest, RefusesWhatAnotherReaderMightTakeDifferently) {
       "host: y\r\n",
   };
   for (const std::string_view field : fields) {
-    const std::string head =
-        "GET /a HTTP/1.1\r\nHost: x\r\n" + std::string{field} + "\r\nGET /b HTTP/1.1\r\n\r\n";
-    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, kLimit}) {
-      EXPECT_EQ(status_of(head, piece), 400u) << field << " by " << piece;
-    }
+    expect_status(
+        "GET /a HTTP/1.1\r\nHost: x\r\n" + std::string{field} + "\r\nGET /b HTTP/1.1\r\n\r\n", 400);
   }
 }
 
 TEST(RequestHeadTest, RefusesAtOnceAHeadWhoseLinesEndWithoutACarriageReturn) {
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, kLimit}) {
-    EXPECT_EQ(status_of("GET /-/healthy HTTP/1.0\n\n", piece), 400u) << piece;
-  }
+  expect_status("GET /-/healthy HTTP/1.0\n\n", 400);
 }
 
 TEST(RequestHeadTest, RefusesRequestLinesThatAreNotExactlyOfThreeWords) {
@@ -114,19 +112,15 @@ TEST(RequestHeadTest, RefusesRequestLinesThatAreNotExactlyOfThreeWords) {
       "GET /a HTTP/11",          "G(T /a HTTP/1.1",
   };
   for (const std::string_view line : lines) {
-    const std::string head = std::string{line} + "\r\nHost: x\r\n\r\n";
-    for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, kLimit}) {
-      EXPECT_EQ(status_of(head, piece), 400u) << line << " by " << piece;
-    }
+    expect_status(std::string{line} + "\r\nHost: x\r\n\r\n", 400);
   }
 }
 
 TEST(RequestHeadTest, RefusesAHostThatIsNoHost) {
   for (const std::string_view host : {"x y", "x/y", "u@x", "x?", "x#", "<x>", "x, y", "x\\y"}) {
-    const std::string head = "GET /a HTTP/1.1\r\nHost: " + std::string{host} + "\r\n\r\n";
-    EXPECT_EQ(status_of(head, kLimit), 400u) << host;
+    expect_status("GET /a HTTP/1.1\r\nHost: " + std::string{host} + "\r\n\r\n", 400);
   }
-  EXPECT_EQ(status_of("GET /a HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n", kLimit), 400u);
+  expect_status("GET /a HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n", 400);
 }
 
 TEST(RequestHeadTest, SaysWhatIsWrongWithARequestThatAProgramSends) {
@@ -168,10 +162,8 @@ TEST(RequestHeadTest, TakesAHeadOfExactlyTheLimit) {
   const std::string at_limit = start + std::string(kLimit - start.size() - 4, 'p') + "\r\n\r\n";
   const std::string over_it = start + std::string(kLimit - start.size() - 3, 'p') + "\r\n\r\n";
 
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, 2 * kLimit}) {
-    EXPECT_EQ(status_of(at_limit, piece), 200u) << piece;
-    EXPECT_EQ(status_of(over_it, piece), 431u) << piece;
-  }
+  expect_status(at_limit, 200);
+  expect_status(over_it, 431);
 }
 
 TEST(RequestHeadTest, CountsFieldsThatArriveOneByOneTowardsTheLimit) {

@@ -14,6 +14,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,6 +57,12 @@ class ServerTest : public testing::Test {
     ASSERT_TRUE(server) << describe(server.error());
     server_ = *std::move(server);
     run_ = std::async(std::launch::async, [this] { loop_.run(); });
+  }
+
+  /// Its first client.
+  RawClient start_and_connect(const Limits& limits = {}) {
+    start(limits);
+    return client();
   }
 
   /// From the next connection and request on.
@@ -101,13 +108,19 @@ class ServerTest : public testing::Test {
   }
 
   /// To the client that has asked for /later first.
-  void answer_later() {
-    on_loop([this] { kept_.front()(plain_text(200, "at last\n")); });
+  void answer_later(const std::string& text = "at last\n") {
+    on_loop([&] { kept_.front()(plain_text(200, text)); });
   }
 
   bool loop_ends() { return run_.wait_for(test::kPatience) == std::future_status::ready; }
   std::uint16_t port() const { return server_->ports().front(); }
   RawClient client() { return RawClient{port()}; }
+  /// A client that has sent no more than this.
+  RawClient client_that_sends(std::string_view bytes) {
+    RawClient client = this->client();
+    client.send(bytes);
+    return client;
+  }
 
   /// Asks for /later and waits until the handler has it.
   void ask_for_later(RawClient& client) {

@@ -9,10 +9,16 @@
 #include <string_view>
 #include <utility>
 
+#include "access/access.h"
 #include "unit/access/certificates.h"
 #include "unit/http/raw_client.h"
 
 namespace pex::http {
+
+/// Of a server that shows `identity`.
+inline access::TlsSettings tls_of(const test::Identity& identity) {
+  return {.certificate = {.text = identity.certificate()}, .key = {.text = identity.key()}};
+}
 
 /// What a client of TLS brings; pointers may be null and must outlive it.
 struct TlsOptions {

@@ -20,12 +20,12 @@ using test::Identity;
 /// Two authorities and what they have signed: those of the others are not trusted here.
 class TlsTest : public ServerTest {
  protected:
-  access::TlsSettings tls() const {
-    return {.certificate = {.text = server_identity_.certificate()},
-            .key = {.text = server_identity_.key()}};
-  }
-  access::AccessSettings with(access::TlsSettings settings) const {
-    return {.tls = std::move(settings)};
+  access::TlsSettings tls() const { return tls_of(server_identity_); }
+
+  void use(access::TlsSettings settings) { let_in({.tls = std::move(settings)}); }
+  void start_with(access::TlsSettings settings, const Limits& limits = {}) {
+    use(std::move(settings));
+    start(limits);
   }
 
   access::TlsSettings asking(access::ClientCertificate asked) const {
@@ -52,8 +52,7 @@ class TlsTest : public ServerTest {
 };
 
 TEST_F(TlsTest, ServesOverTlsToAClientThatVerifiesIt) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     TlsClient client{port(),
                      {.min_version = version, .max_version = version, .trusted = &authority_}};
@@ -72,11 +71,9 @@ TEST_F(TlsTest, ServesOverTlsToAClientThatVerifiesIt) {
 TEST_F(TlsTest, SendsTheWholeChain) {
   const Identity intermediate{{.name = "intermediate", .is_authority = true}, authority_};
   const Identity leaf{{.name = "leaf"}, intermediate};
-  access::TlsSettings settings = tls();
-  settings.certificate.text = leaf.certificate() + intermediate.certificate();
-  settings.key.text = leaf.key();
-  let_in(with(settings));
-  start();
+  access::TlsSettings settings = tls_of(leaf);
+  settings.certificate.text += intermediate.certificate();
+  start_with(settings);
 
   TlsClient client{port(), {.trusted = &authority_}};
 
@@ -84,18 +81,13 @@ TEST_F(TlsTest, SendsTheWholeChain) {
 }
 
 TEST_F(TlsTest, IsRefusedByAClientWhenItsCertificateHasExpired) {
-  access::TlsSettings settings = tls();
-  settings.certificate.text = expired_.certificate();
-  settings.key.text = expired_.key();
-  let_in(with(settings));
-  start();
+  start_with(tls_of(expired_));
 
   EXPECT_EQ((TlsClient{port(), {.trusted = &authority_}}.failure()), "certificate verify failed");
 }
 
 TEST_F(TlsTest, SendsABigBodyWhole) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   TlsClient client{port()};
 
   EXPECT_EQ(client.get("/big").body.size(), kBigBody);
@@ -103,8 +95,7 @@ TEST_F(TlsTest, SendsABigBodyWhole) {
 }
 
 TEST_F(TlsTest, RefusesOldVersionsUnlessItIsConfiguredTo) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION}) {
     TlsClient client{port(), {.min_version = version, .max_version = version}};
     EXPECT_FALSE(client.is_secure());
@@ -113,7 +104,7 @@ TEST_F(TlsTest, RefusesOldVersionsUnlessItIsConfiguredTo) {
 
   access::TlsSettings old = tls();
   old.min_version = access::TlsVersion::kTls10;
-  let_in(with(old));
+  use(old);
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION}) {
     TlsClient client{port(), {.min_version = version, .max_version = version}};
     EXPECT_EQ(client.get("/hello").status, 200u) << client.failure();
@@ -126,15 +117,14 @@ TEST_F(TlsTest, KeepsToTheVersionsCiphersAndCurvesItIsGiven) {
   settings.max_version = access::TlsVersion::kTls12;
   settings.ciphers = {"ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"};
   settings.curves = {"P-384"};
-  let_in(with(settings));
-  start();
+  start_with(settings);
   const char* const both = "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384";
 
   TlsClient newest{port(), {.min_version = TLS1_3_VERSION}};
   TlsClient other_cipher{port(), {.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"}};
   TlsClient ours_first{port(), {.ciphers = both}};
   settings.prefer_server_ciphers = false;
-  let_in(with(settings));
+  use(settings);
   TlsClient theirs_first{port(), {.ciphers = both}};
 
   EXPECT_FALSE(newest.is_secure());
@@ -144,56 +134,32 @@ TEST_F(TlsTest, KeepsToTheVersionsCiphersAndCurvesItIsGiven) {
   EXPECT_EQ(theirs_first.get("/hello").status, 200u);
 }
 
-/// With which an RSA certificate could be used, and what stays for one.
-struct CipherRow {
-  const char* name;
-  bool is_taken;
-};
-constexpr CipherRow kCipherRows[] = {
-    {"ECDHE-RSA-AES128-GCM-SHA256", true},
-    {"ECDHE-RSA-AES256-GCM-SHA384", true},
-    {"ECDHE-RSA-CHACHA20-POLY1305", true},
-    {"AES128-GCM-SHA256", false},
-    {"AES256-GCM-SHA384", false},
-    {"AES128-SHA", false},
-    {"AES256-SHA256", false},
-    {"ECDHE-RSA-AES128-SHA", false},
-    {"ECDHE-RSA-AES256-SHA384", false},
-    {"DHE-RSA-AES128-GCM-SHA256", false},
-    {"ECDHE-RSA-CAMELLIA128-SHA256", false},
-};
-
-TEST_F(TlsTest, TakesByDefaultOnlyForwardSecrecyAndAuthenticatedEncryption) {
+/// Those with which an RSA certificate can be used.
+TEST_F(TlsTest, TakesCiphersOfForwardSecrecyAndAuthenticatedEncryptionUnlessOthersAreWritten) {
   const Identity rsa{{.name = "rsa", .is_rsa = true}};
-  access::TlsSettings settings = tls();
-  settings.certificate.text = rsa.certificate();
-  settings.key.text = rsa.key();
-  let_in(with(settings));
-  start();
+  access::TlsSettings settings = tls_of(rsa);
+  start_with(settings);
+  const auto is_taken = [this](const char* cipher) {
+    return TlsClient{port(), {.max_version = TLS1_2_VERSION, .ciphers = cipher}}.is_secure();
+  };
 
-  for (const CipherRow& row : kCipherRows) {
-    TlsClient client{port(), {.max_version = TLS1_2_VERSION, .ciphers = row.name}};
-    EXPECT_EQ(client.is_secure(), row.is_taken) << row.name << ": " << client.failure();
+  for (const char* cipher : {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384",
+                             "ECDHE-RSA-CHACHA20-POLY1305"}) {
+    EXPECT_TRUE(is_taken(cipher)) << cipher;
   }
-}
+  for (const char* cipher : {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES128-SHA",
+                             "AES256-SHA256", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384",
+                             "DHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CAMELLIA128-SHA256"}) {
+    EXPECT_FALSE(is_taken(cipher)) << cipher;
+  }
 
-TEST_F(TlsTest, KeepsToCiphersThatAreWrittenAlsoWhereItWouldNotTakeThemItself) {
-  const Identity rsa{{.name = "rsa", .is_rsa = true}};
-  access::TlsSettings settings = tls();
-  settings.certificate.text = rsa.certificate();
-  settings.key.text = rsa.key();
   settings.ciphers = {"AES128-SHA"};
-  let_in(with(settings));
-  start();
-
-  TlsClient client{port(), {.max_version = TLS1_2_VERSION, .ciphers = "AES128-SHA"}};
-
-  EXPECT_TRUE(client.is_secure()) << client.failure();
+  use(settings);
+  EXPECT_TRUE(is_taken("AES128-SHA"));
 }
 
 TEST_F(TlsTest, DoesNotRenegotiate) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   TlsClient client{port(), {.max_version = TLS1_2_VERSION}};
   ASSERT_EQ(client.get("/hello").status, 200u);
 
@@ -201,15 +167,14 @@ TEST_F(TlsTest, DoesNotRenegotiate) {
 }
 
 TEST_F(TlsTest, ResumesSessionsUnlessClientsShowCertificates) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   TlsClient first{port()};
   ASSERT_EQ(first.get("/hello").status, 200u);
   TlsClient again{port(), {.resumed = first.session()}};
   EXPECT_TRUE(again.is_resumed());
   EXPECT_EQ(again.get("/hello").status, 200u);
 
-  let_in(with(asking(access::ClientCertificate::kRequiredAndVerified)));
+  use(asking(access::ClientCertificate::kRequiredAndVerified));
   TlsClient showing{port(), {.own = &client_identity_}};
   ASSERT_EQ(showing.get("/hello").status, 200u) << showing.failure();
   TlsClient anew{port(), {.own = &client_identity_, .resumed = showing.session()}};
@@ -229,10 +194,9 @@ TEST_F(TlsTest, AsksForCertificatesInTheFiveWaysOfGo) {
       {access::ClientCertificate::kVerifiedIfGiven, 200, 200, 0, 0},
       {access::ClientCertificate::kRequiredAndVerified, 0, 200, 0, 0},
   };
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   for (const Row& row : rows) {
-    let_in(with(asking(row.asked)));
+    use(asking(row.asked));
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
       const testing::Message what = testing::Message()
                                     << static_cast<int>(row.asked) << ", version " << version;
@@ -247,40 +211,37 @@ TEST_F(TlsTest, AsksForCertificatesInTheFiveWaysOfGo) {
 TEST_F(TlsTest, TrustsWhatStandsInTheFileOfAuthoritiesAndNothingElse) {
   access::TlsSettings settings = asking(access::ClientCertificate::kRequiredAndVerified);
   settings.client_ca.text = stranger_.certificate() + authority_.certificate();
-  let_in(with(settings));
-  start();
+  start_with(settings);
   EXPECT_EQ(status_for(&client_identity_), 200u);
   EXPECT_EQ(status_for(&stranger_), 200u);
 
   settings.client_ca.text.clear();
-  let_in(with(settings));
+  use(settings);
   EXPECT_EQ(status_for(&client_identity_), 0u);
 }
 
 TEST_F(TlsTest, WantsOneOfTheAllowedNamesInAVerifiedCertificate) {
   access::TlsSettings settings = asking(access::ClientCertificate::kRequiredAndVerified);
-  let_in(with(settings));
-  start();
+  start_with(settings);
   const Identity nameless{{.name = "scraper.example"}, authority_};
 
   for (const char* const allowed : {"scraper.example", "Scraper.Example", "192.0.2.7",
                                     "ops@example.org", "spiffe://x/scraper"}) {
     settings.client_allowed_sans = {"other.example", allowed};
-    let_in(with(settings));
+    use(settings);
     EXPECT_EQ(status_for(&client_identity_), 200u) << allowed;
     EXPECT_EQ(status_for(&nameless), 0u) << allowed;
   }
   for (const char* const other :
        {"other.example", "example", "192.0.2.70", "client", "::ffff:192.0.2.7", "spiffe://x/"}) {
     settings.client_allowed_sans = {other};
-    let_in(with(settings));
+    use(settings);
     EXPECT_EQ(status_for(&client_identity_), 0u) << other;
   }
 }
 
 TEST_F(TlsTest, InformsAClientThatSpeaksHttpInTheClear) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   RawClient client = this->client();
 
   const Reply reply = client.get("/hello");
@@ -291,8 +252,7 @@ TEST_F(TlsTest, InformsAClientThatSpeaksHttpInTheClear) {
 }
 
 TEST_F(TlsTest, JustClosesAClientThatSpeaksNeither) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   RawClient nonsense = client();
   nonsense.send("\x01\x02\x03");
 
@@ -302,8 +262,7 @@ TEST_F(TlsTest, JustClosesAClientThatSpeaksNeither) {
 }
 
 TEST_F(TlsTest, JustClosesAClientWhoseHandshakeTakesTooLong) {
-  let_in(with(tls()));
-  start({.read_timeout = kShort});
+  start_with(tls(), {.read_timeout = kShort});
   RawClient silent = client();
   RawClient half = client();
   half.send("\x16\x03\x01");
@@ -313,8 +272,7 @@ TEST_F(TlsTest, JustClosesAClientWhoseHandshakeTakesTooLong) {
 }
 
 TEST_F(TlsTest, ServesManyWhoComeAtOnce) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   std::vector<std::future<unsigned>> statuses;
   for (int i = 0; i < 20; ++i) {
     statuses.push_back(std::async(std::launch::async, [this] { return status_for(nullptr); }));
@@ -324,8 +282,7 @@ TEST_F(TlsTest, ServesManyWhoComeAtOnce) {
 }
 
 TEST_F(TlsTest, RefusesRequestsAsItDoesInTheClear) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
 
   TlsClient malformed{port()};
   malformed.send("nonsense\r\n\r\n");
@@ -339,8 +296,7 @@ TEST_F(TlsTest, RefusesRequestsAsItDoesInTheClear) {
 }
 
 TEST_F(TlsTest, AnswersAHalfRequestWhenItsTimeIsUp) {
-  let_in(with(tls()));
-  start({.read_timeout = seconds{2}});  // in which the handshake must be done, too
+  start_with(tls(), {.read_timeout = seconds{2}});  // in which the handshake must be done, too
 
   TlsClient slow{port()};
   slow.send("GET /hello HTTP/1.1\r\nHo");
@@ -349,8 +305,7 @@ TEST_F(TlsTest, AnswersAHalfRequestWhenItsTimeIsUp) {
 }
 
 TEST_F(TlsTest, CutsOffAClientThatDoesNotReadItsAnswer) {
-  let_in(with(tls()));
-  start({.write_timeout = kShort});
+  start_with(tls(), {.write_timeout = kShort});
   TlsClient client{port()};
 
   client.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -363,7 +318,7 @@ TEST_F(TlsTest, TurnsFromPlainToTlsAndBackWhileItRuns) {
   RawClient plain = client();
   ASSERT_EQ(plain.get("/hello").header("connection"), "");
 
-  let_in(with(tls()));
+  use(tls());
   TlsClient secure{port()};
   EXPECT_EQ(secure.get("/hello").header("connection"), "");
   EXPECT_EQ(client().get("/hello").status, 400u);
@@ -382,24 +337,19 @@ TEST_F(TlsTest, TurnsFromPlainToTlsAndBackWhileItRuns) {
 }
 
 TEST_F(TlsTest, TakesANewCertificateWithTheNextConnection) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   const Identity other_authority{{.name = "other", .is_authority = true}};
   const Identity renewed{{.name = "renewed"}, other_authority};
-  access::TlsSettings settings = tls();
-  settings.certificate.text = renewed.certificate();
-  settings.key.text = renewed.key();
 
   EXPECT_TRUE((TlsClient{port(), {.trusted = &authority_}}.is_secure()));
-  let_in(with(settings));
+  use(tls_of(renewed));
 
   EXPECT_FALSE((TlsClient{port(), {.trusted = &authority_}}.is_secure()));
   EXPECT_TRUE((TlsClient{port(), {.trusted = &other_authority}}.is_secure()));
 }
 
 TEST_F(TlsTest, StopsWithConnectionsInEveryState) {
-  let_in(with(tls()));
-  start();
+  start_with(tls());
   TlsClient idle{port()};
   ASSERT_EQ(idle.get("/hello").status, 200u);
   RawClient before_handshake = client();
