@@ -144,8 +144,8 @@ TEST_F(LoginTest, StopsWhileAPasswordIsChecked) {
   start();
   std::promise<void> released;
   boost::asio::post(worker_, [future = released.get_future().share()] { future.wait(); });
-  RawClient client = this->client();
-  client.send("GET /count HTTP/1.1\r\nHost: x\r\n" + std::string{kAlice} + "\r\n");
+  RawClient client =
+      client_that_sends("GET /count HTTP/1.1\r\nHost: x\r\n" + std::string{kAlice} + "\r\n");
   EXPECT_FALSE(client.has_input_within(50));
 
   boost::asio::post(loop_, [this] { server_->stop(); });

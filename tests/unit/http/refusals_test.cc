@@ -108,8 +108,7 @@ TEST_F(RefusalsTest, OfClientsThatStandStillAtTheLimitOfConnections) {
   for (const bool over_tls : {false, true}) {
     if (over_tls) let_in({.tls = tls_of(identity_)});
     if (!over_tls) start({.max_connections = 1, .stall_time = milliseconds{0}});
-    RawClient half = client();
-    half.send(over_tls ? "\x16\x03\x01" : "GET /hello HTTP/1.1\r\nHo");
+    RawClient half = client_that_sends(over_tls ? "\x16\x03\x01" : "GET /hello HTTP/1.1\r\nHo");
     EXPECT_TRUE(test::comes_true([&] { return connections() == 1; }));
     std::this_thread::sleep_for(kShort);
 

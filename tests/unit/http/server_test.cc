@@ -136,36 +136,27 @@ TEST_F(ServerTest, RefusesAHeadWithABodyWithoutOneOfItsOwn) {
   EXPECT_TRUE(client.is_closed_without_a_word());
 }
 
-TEST_F(ServerTest, AnswersARequestThatEndsHalfway) {
-  RawClient client = start_and_connect();
+TEST_F(ServerTest, AnswersAClientThatHasEndedItsSideAlsoHalfwayInARequest) {
+  start();
+  for (const auto& [sent, status] : {std::pair{"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200u},
+                                     std::pair{"GET /hello HTT", 400u}}) {
+    RawClient client = client_that_sends(sent);
+    client.end_sending();
 
-  client.send("GET /hello HTT");
-  client.end_sending();
-
-  EXPECT_EQ(client.read_reply().status, 400u);
-  EXPECT_TRUE(client.is_closed_without_a_word());
-}
-
-TEST_F(ServerTest, AnswersAClientThatHasEndedItsSide) {
-  RawClient client = start_and_connect();
-
-  client.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
-  client.end_sending();
-
-  EXPECT_EQ(client.read_reply().body, "hello\n");
-  EXPECT_TRUE(client.is_closed_without_a_word());
+    EXPECT_EQ(client.read_reply().status, status);
+    EXPECT_TRUE(client.is_closed_without_a_word());
+  }
 }
 
 TEST_F(ServerTest, KeepsTheConnectionAsTheClientsVersionWants) {
   start();
 
-  RawClient asks_to_close = client();
-  asks_to_close.send("GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  RawClient asks_to_close =
+      client_that_sends("GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(asks_to_close.read_reply().header("connection"), "close");
   EXPECT_TRUE(asks_to_close.is_closed_without_a_word());
 
-  RawClient old = client();
-  old.send("GET /hello HTTP/1.0\r\n\r\n");
+  RawClient old = client_that_sends("GET /hello HTTP/1.0\r\n\r\n");
   EXPECT_EQ(old.read_reply().body, "hello\n");
   EXPECT_TRUE(old.is_closed_without_a_word());
 
@@ -227,23 +218,6 @@ TEST_F(ServerTest, RefusesConnectionsOverTheLimitUntilOneEnds) {
 
   // Until the server has seen the first one go.
   EXPECT_TRUE(test::comes_true([this] { return client().get("/hello").status == 200; }));
-}
-
-TEST_F(ServerTest, RefusesManyAtOnceWithoutHarmToTheOneItServes) {
-  start(Limits{.max_connections = 1, .max_refusals = 16});
-  RawClient served = client();
-  ask_for_later(served);
-
-  std::vector<RawClient> refused;
-  for (int i = 0; i < 200; ++i) {
-    refused.push_back(client());
-    refused.back().send("G");
-  }
-  EXPECT_TRUE(refused.front().is_closed_without_a_word());  // for one that came later
-  EXPECT_EQ(refused.back().read_reply().status, 503u);
-  EXPECT_LE(connections(), 1u + 16u);  // the others are not even there
-  answer_later();
-  EXPECT_EQ(served.read_reply().status, 200u);
 }
 
 TEST_F(ServerTest, ClosesTheIdlestConnectionForANewOne) {
@@ -360,10 +334,8 @@ TEST_F(ServerTest, StopsWithConnectionsInEveryState) {
   start();
   RawClient idle = client();
   ASSERT_EQ(idle.get("/hello").status, 200u);
-  RawClient half_sent = client();
-  half_sent.send("GET /hello HT");
-  RawClient not_reading = client();
-  not_reading.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+  RawClient half_sent = client_that_sends("GET /hello HT");
+  RawClient not_reading = client_that_sends("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_TRUE(not_reading.has_input());
   RawClient silent = client();
 
@@ -532,18 +504,6 @@ TEST_F(ServerTest, MakesNothingOfAnAnswerAfterItHasStopped) {
   server_.reset();
   kept_.front()(plain_text(200, "too late\n"));
   kept_.clear();
-}
-
-TEST_F(ServerTest, KnowsHowManyConnectionsAreOpen) {
-  start();
-  {
-    RawClient one = client();
-    RawClient two = client();
-    EXPECT_EQ(one.get("/hello").status, 200u);
-    EXPECT_EQ(two.get("/hello").status, 200u);
-    EXPECT_EQ(connections(), 2u);
-  }
-  EXPECT_TRUE(test::comes_true([this] { return connections() == 0; }));
 }
 
 TEST_F(ServerTest, SendsTheHeadersOfAccessWithEveryResponse) {

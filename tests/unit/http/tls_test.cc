@@ -253,8 +253,7 @@ TEST_F(TlsTest, InformsAClientThatSpeaksHttpInTheClear) {
 
 TEST_F(TlsTest, JustClosesAClientThatSpeaksNeither) {
   start_with(tls());
-  RawClient nonsense = client();
-  nonsense.send("\x01\x02\x03");
+  RawClient nonsense = client_that_sends("\x01\x02\x03");
 
   EXPECT_EQ(nonsense.read_reply().status, 0u);
   EXPECT_EQ(TlsClient{port()}.get("/hello").status, 200u);
@@ -264,8 +263,7 @@ TEST_F(TlsTest, JustClosesAClientThatSpeaksNeither) {
 TEST_F(TlsTest, JustClosesAClientWhoseHandshakeTakesTooLong) {
   start_with(tls(), {.read_timeout = kShort});
   RawClient silent = client();
-  RawClient half = client();
-  half.send("\x16\x03\x01");
+  RawClient half = client_that_sends("\x16\x03\x01");
 
   EXPECT_TRUE(silent.is_closed_without_a_word());
   EXPECT_EQ(half.read_reply().status, 0u);
@@ -353,8 +351,7 @@ TEST_F(TlsTest, StopsWithConnectionsInEveryState) {
   TlsClient idle{port()};
   ASSERT_EQ(idle.get("/hello").status, 200u);
   RawClient before_handshake = client();
-  RawClient in_handshake = client();
-  in_handshake.send("\x16\x03\x01");
+  RawClient in_handshake = client_that_sends("\x16\x03\x01");
   TlsClient not_reading{port()};
   not_reading.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
   ASSERT_TRUE(not_reading.has_input());

@@ -15,8 +15,7 @@ class UnsentBodiesTest : public ServerTest {
 
   /// It has a part of the body, and takes no more.
   RawClient slow_client(const std::string& path) {
-    RawClient slow = client();
-    slow.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    RawClient slow = client_that_sends("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
     EXPECT_GE(slow.read_up_to(1000), 1000u);
     return slow;
   }
