@@ -2,17 +2,16 @@
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "daemon/run/app.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
+#include "unit/daemon/polled_app.h"
 
 // Machines of public bug reports, in a few files of sysfs each: what is published there.
 
@@ -38,7 +37,7 @@ class RefusingKernel final : public test::ForwardingKernel {
   bool refuses_software_;
 };
 
-struct Machine {
+struct ReportedMachine {
   const char* name;
   int packages[4];                                        ///< of CPUs 0-3
   std::vector<std::pair<const char*, const char*>> pmus;  ///< files and texts
@@ -49,7 +48,7 @@ struct Machine {
   bool refuses_software = false;
 };
 
-const Machine kMachines[] = {
+const ReportedMachine kMachines[] = {
     {"two sockets of Grace, and Zen 5's data fabric",
      {36, 36, 2364, 2364},
      {{"nvidia_scf_pmu_0/type", "20"},
@@ -148,7 +147,7 @@ const Machine kMachines[] = {
 };
 
 TEST(ReportedMachinesTest, PublishWhatTheyHaveAndWhyTheRestIsNotCounted) {
-  for (const Machine& machine : kMachines) {
+  for (const ReportedMachine& machine : kMachines) {
     test::TempTree tree{{"sys/devices/system/cpu/online", "0-3\n"}, {"cgroup/"}};
     for (int cpu = 0; cpu < 4; ++cpu) {
       tree.write(
@@ -160,28 +159,19 @@ TEST(ReportedMachinesTest, PublishWhatTheyHaveAndWhyTheRestIsNotCounted) {
     }
     tree.write("config.yaml", "collection: {max_age: 1h}\ngroups: [{name: g, scope: cpu, events: " +
                                   std::string(machine.groups) + "}]\n");
-    Options options;
-    options.config_file = tree.path("config.yaml");
-    options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
-    options.listen_addresses = {"127.0.0.1:0"};
+    const Options options = options_in(tree);
     test::ScriptedKernel scripted{options.roots.cgroupfs};
     RefusingKernel kernel{scripted, machine.refusal, machine.refuses_software};
-    Log log{LogLevel::kError, LogFormat::kLogfmt};
-    boost::asio::io_context loop{1};
-    const auto work = boost::asio::make_work_guard(loop);
-    App app{loop, options, kernel, log};
-    ASSERT_TRUE(app.start()) << machine.name;
-    for (bool is_published : {false, false}) {  // a first interval ends at the second
-      ASSERT_TRUE(app.poll([&] { is_published = true; }));
-      while (!is_published) loop.run_one();
-    }
+    PolledApp app{options, kernel};
+    ASSERT_THAT(app.start(), ::testing::IsEmpty()) << machine.name;
+    app.poll();
+    app.poll();  // a first interval ends here
 
     const std::string text = app.scrape();
     for (const char* line : machine.published) EXPECT_THAT(text, HasSubstr(line)) << machine.name;
     for (const char* group : machine.opened) {
       EXPECT_THAT(scripted.open_groups(), ::testing::Contains(group)) << machine.name;
     }
-    app.stop();
   }
 }
 
