@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -10,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "daemon/web/access_status.h"
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
+#include "unit/daemon/commands.h"
+#include "unit/http/few_descriptors.h"
 
 namespace pex::daemon {
 namespace {
@@ -20,20 +22,16 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 /// Of "x", with the least cost there is.
 constexpr const char* kHash = "$2y$04$bcdefghijklmnopqrstuve9mTbZgbIFkXMBMZXzp1YE2C7Dj3KfPa";
-constexpr const char* kTls = "tls_server_config: {cert_file: a.crt, key_file: a.key}\n";
+const std::string kTls = "tls_server_config: {cert_file: a.crt, key_file: a.key}\n";
 
 std::string users(const std::string& name) {
   return "basic_auth_users: {" + name + ": '" + kHash + "'}\n";
-}
-
-std::vector<std::string> lines_of(const std::vector<yaml::Diagnostic>& diagnostics) {
-  std::vector<std::string> lines;
-  for (const yaml::Diagnostic& each : diagnostics) lines.push_back(describe(each));
-  return lines;
 }
 
 /// Two servers that nobody mistakes for each other.
@@ -69,9 +67,26 @@ class WebAccessTest : public testing::Test {
     write(text);
     return load();
   }
-  std::shared_ptr<const access::Access> current(AccessReload& access) {
-    return access.current(
+  std::shared_ptr<const access::Access> look() {
+    return access_.current(
         [this](const AccessReload::Reload& reload) { reloads_.push_back(reload); }, now_);
+  }
+  /// With what the file has now.
+  void begin() {
+    access_ = load();
+    before_ = look();
+  }
+  void begin(const std::string& text) {
+    write(text);
+    begin();
+  }
+  bool is_as_before() { return look() == before_; }
+  /// What is wrong with a text that a start cannot use.
+  std::vector<std::string> errors_of(const std::string& text,
+                                     const std::vector<std::string>& required = {}) {
+    write(text);
+    const auto access = AccessReload::load(tree_.path("web.yaml"), required, warnings_);
+    return access ? std::vector<std::string>{} : described(access.error());
   }
   void let_changes_be_new() { now_.at -= 24h; }
 
@@ -94,131 +109,106 @@ class WebAccessTest : public testing::Test {
   std::vector<std::string> required_;
   std::vector<yaml::Diagnostic> warnings_;
   std::vector<AccessReload::Reload> reloads_;
+  AccessReload access_;
+  std::shared_ptr<const access::Access> before_;
   Moment now_{std::chrono::system_clock::now() + 1h, {}};
 };
 
 TEST_F(WebAccessTest, IsForEverybodyWithoutAFile) {
-  AccessReload access;
-
-  EXPECT_EQ(current(access), current(access));
-  EXPECT_FALSE(access.has_file());
+  EXPECT_EQ(look(), look());
+  EXPECT_FALSE(access_.has_file());
 }
 
 TEST_F(WebAccessTest, IsReadAgainOnlyWhenItsFileChanges) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
-  EXPECT_EQ(current(access), first);
+  begin(users("a"));
+  EXPECT_TRUE(is_as_before());
   EXPECT_THAT(reloads_, IsEmpty());
 
   write(users("another"));
 
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
 TEST_F(WebAccessTest, StaysAsItWasWhenAChangeCannotBeUsedAndReportsItOnce) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
 
   write("basic_auth_userz: {}\n");
 
-  EXPECT_EQ(current(access), first);
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
+  EXPECT_TRUE(is_as_before());
   EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("web.yaml:1:1: unknown key")));
 }
 
-TEST_F(WebAccessTest, FollowsAChangeThatCanBeUsedAfterOneThatCannot) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
-  write("[");
-  (void)current(access);
+TEST_F(WebAccessTest, FollowsAChangeAfterOneThatCannotBeUsedOrIsRefused) {
+  for (const char* unused : {"[", ""}) {
+    begin(users("a"));
+    reloads_.clear();
+    write(unused);
+    look();
 
-  write(users("b"));
+    write(users("b"));
 
-  EXPECT_NE(current(access), first);
-  EXPECT_THAT(outcomes(), SizeIs(2));
-  EXPECT_EQ(outcomes().back(), "adopted");
+    EXPECT_FALSE(is_as_before());
+    EXPECT_THAT(outcomes(), ElementsAre(Not("adopted"), "adopted"));
+  }
 }
 
 TEST_F(WebAccessTest, NoticesWhenAFileThatItsFileNamesAppears) {
-  AccessReload access = load(users("a"));
+  begin(users("a"));
   write(kTls + users("a"));
-  (void)current(access);
+  look();
   now_.steady += 1s;  // a file that is not there has no time of its own
-  (void)current(access);
-  (void)current(access);
+  look();
+  look();
   EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("a.crt")));
 
   write_identity();
-  (void)current(access);
+  look();
 
   EXPECT_THAT(outcomes(), SizeIs(2));
   EXPECT_EQ(outcomes().back(), "adopted");
 }
 
 TEST_F(WebAccessTest, TriesAgainAfterAWhileWhatFailedForLackOfDescriptors) {
-  AccessReload access = load(users("a"));
+  begin(users("a"));
   write(users("b") + "# longer\n");
-  rlimit files{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
-  const rlimit none{0, files.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  (void)current(access);
-  (void)current(access);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  {
+    const http::FewDescriptors none{0};
+    look();
+    look();
+  }
   EXPECT_THAT(reloads_, SizeIs(1));
 
   now_.steady += 1min;
-  (void)current(access);
+  look();
 
   EXPECT_THAT(reloads_, SizeIs(2));
 }
 
 TEST_F(WebAccessTest, DoesNotTryAgainWhatOnlyAChangeOfTheFileMends) {
-  AccessReload access = load(users("a"));
+  begin(users("a"));
   tree_.remove("web.yaml");
   tree_.make_directory("web.yaml");  // EISDIR
-  (void)current(access);
+  look();
   EXPECT_THAT(reloads_, SizeIs(1));
 
   now_.steady += 1min;
-  (void)current(access);
+  look();
 
   EXPECT_THAT(reloads_, SizeIs(1));
 }
 
 TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
-  write("a: 1\nb: 2\n");
-
-  const auto access = AccessReload::load(tree_.path("web.yaml"), {}, warnings_);
-
-  ASSERT_FALSE(access);
-  EXPECT_THAT(access.error(), SizeIs(2));
-}
-
-TEST_F(WebAccessTest, FailsToLoadWithEachFileThatIsMissing) {
-  write(kTls);
-
-  const auto access = AccessReload::load(tree_.path("web.yaml"), {}, warnings_);
-
-  ASSERT_FALSE(access);
-  std::vector<std::string> lines;
-  for (const Error& error : access.error()) lines.push_back(describe(error));
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("a.crt': No such file or directory (ENOENT)"),
-                                 HasSubstr("a.key': No such file or directory (ENOENT)")));
+  EXPECT_THAT(errors_of("a: 1\nb: 2\n"), SizeIs(2));
+  EXPECT_THAT(errors_of(kTls),
+              ElementsAre(HasSubstr("a.crt': No such file or directory (ENOENT)"),
+                          HasSubstr("a.key': No such file or directory (ENOENT)")));
 }
 
 /// A file that was cut or emptied is the one that a restart would use.
 TEST_F(WebAccessTest, FailsToLoadWithEachProtectionThatIsRequiredAndLacking) {
-  write("");
-
-  const auto access =
-      AccessReload::load(tree_.path("web.yaml"), {"tls", "users", "client-certificate"}, warnings_);
-
-  ASSERT_FALSE(access);
-  std::vector<std::string> lines;
-  for (const Error& error : access.error()) lines.push_back(describe(error));
-  EXPECT_THAT(lines,
+  EXPECT_THAT(errors_of("", {"tls", "users", "client-certificate"}),
               ElementsAre(HasSubstr("--web.require=tls. Remedy: restore 'tls_server_config'"),
                           HasSubstr("--web.require=users. Remedy: restore"),
                           HasSubstr("--web.require=client-certificate. Remedy: restore")));
@@ -226,24 +216,22 @@ TEST_F(WebAccessTest, FailsToLoadWithEachProtectionThatIsRequiredAndLacking) {
 
 TEST_F(WebAccessTest, AChangeThatRemovesWhatIsRequiredIsNoneEvenIfItSaysThatItIsMeant) {
   required_ = {"users"};
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
   write("allow_downgrade: true\n");
 
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   ASSERT_THAT(reloads_, SizeIs(1));
   EXPECT_THAT(describe(reloads_[0].errors.at(0)), HasSubstr("--web.require=users"));
 }
 
 TEST_F(WebAccessTest, IsNotKeptWaitingByAFifoThatTookTheFilesPlace) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
   tree_.remove("web.yaml");
   ASSERT_EQ(::mkfifo(tree_.path("web.yaml").c_str(), 0600), 0);
 
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   now_.steady += 1min;
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
 
   EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("which is a FIFO or pipe")));
 }
@@ -251,71 +239,45 @@ TEST_F(WebAccessTest, IsNotKeptWaitingByAFifoThatTookTheFilesPlace) {
 // --- standing still ------------------------------------------------------------------------------
 
 TEST_F(WebAccessTest, ReadsANewChangeOnlyOnceItHasStoodStillForASecond) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
-  let_changes_be_new();
-
-  write(users("b"));
-
-  EXPECT_EQ(current(access), first);
-  now_.steady += 999ms;
-  EXPECT_EQ(current(access), first);
-  EXPECT_THAT(reloads_, IsEmpty());
-  now_.steady += 1ms;
-  EXPECT_NE(current(access), first);
-  EXPECT_THAT(outcomes(), ElementsAre("adopted"));
-}
-
-TEST_F(WebAccessTest, WaitsForASecondFromTheLastChangeOn) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
   let_changes_be_new();
   write(users("b"));
-  (void)current(access);
+  EXPECT_TRUE(is_as_before());
 
   now_.steady += 999ms;
   write(users("bc"));
+  EXPECT_TRUE(is_as_before());
 
-  EXPECT_EQ(current(access), first);
   now_.steady += 999ms;
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
+  EXPECT_THAT(reloads_, IsEmpty());
   now_.steady += 1ms;
-  EXPECT_NE(current(access), first);
-}
-
-TEST_F(WebAccessTest, ReadsAnOldChangeAtOnceAlthoughItWasNotReadSince) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
-
-  write(users("b"));
-
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
+  EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
 TEST_F(WebAccessTest, WaitsForANewFileThatAnOldOneNames) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
   write(kTls + users("a"));
   write_identity();
   const std::filesystem::file_time_type soon = std::filesystem::file_time_type::clock::now() + 2h;
   std::filesystem::last_write_time(tree_.path("a.key"), soon);
 
-  EXPECT_EQ(current(access), first);
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
+  EXPECT_TRUE(is_as_before());
   EXPECT_THAT(reloads_, IsEmpty());
   now_.steady += 1s;
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
 TEST_F(WebAccessTest, ReportsOnceAFileThatNeverStandsStillThatItIsNotRead) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
   let_changes_be_new();
 
   for (int i = 0; i < 200; ++i) {
     write(users(std::string(static_cast<std::size_t>(i + 1), 'b')));
-    EXPECT_EQ(current(access), first);
+    EXPECT_TRUE(is_as_before());
     now_.steady += 500ms;
   }
 
@@ -336,44 +298,42 @@ class SwappedLinkTest : public WebAccessTest {
 };
 
 TEST_F(SwappedLinkTest, IsFollowedAtOnceToAnOldFile) {
-  AccessReload access = load();
-  const auto first = current(access);
+  begin();
 
   point_to("b.yaml");
 
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
 TEST_F(SwappedLinkTest, IsNotReadAgainWhenItIsSwappedBackBeforeItHasStoodStill) {
-  AccessReload access = load();
-  const auto first = current(access);
+  begin();
   let_changes_be_new();
   point_to("b.yaml");
-  (void)current(access);
+  look();
 
   point_to("a.yaml");
   now_.steady += 1min;
 
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   EXPECT_THAT(reloads_, IsEmpty());
 }
 
 TEST_F(SwappedLinkTest, IsReadAgainWhenItIsSwappedBackAfterAReport) {
-  AccessReload access = load();
-  (void)current(access);
+  begin();
+  look();
   let_changes_be_new();
   point_to("b.yaml");
   for (int i = 0; i < 130; ++i) {
     tree_.write("b.yaml", users(std::string(static_cast<std::size_t>(i + 2), 'b')));
-    (void)current(access);
+    look();
     now_.steady += 500ms;
   }
 
   point_to("a.yaml");
-  (void)current(access);
+  look();
   now_.steady += 1s;
-  (void)current(access);
+  look();
 
   EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("has kept changing for a minute"), "adopted"));
 }
@@ -405,86 +365,69 @@ TEST_F(WebAccessTest, IsAsShutAsBeforeWhereverTheFileIsCutOff) {
   const std::string whole = kAll;
 
   for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {
-    AccessReload access = load(kAll);
-    ASSERT_TRUE(is_shut(access.in_force()));
+    begin(kAll);
+    ASSERT_TRUE(is_shut(access_.in_force()));
     write(whole.substr(0, bytes));
-    (void)current(access);
-    EXPECT_TRUE(is_shut(access.in_force())) << whole.substr(0, bytes);
+    look();
+    EXPECT_TRUE(is_shut(access_.in_force())) << whole.substr(0, bytes);
   }
 }
 
 TEST_F(WebAccessTest, RefusesAnEmptyFileAndReportsWhatItTakesAway) {
   write_identity();
-  AccessReload access = load(kTls + users("a"));
-  const auto first = current(access);
+  begin(kTls + users("a"));
 
   write("");
 
-  EXPECT_EQ(current(access), first);
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
+  EXPECT_TRUE(is_as_before());
   ASSERT_THAT(outcomes(), ElementsAre("refused"));
-  ASSERT_THAT(reloads_[0].downgrades, SizeIs(2));
-  EXPECT_EQ(describe(reloads_[0].downgrades[0]), "tls_server_config from TLS to plain HTTP");
-  EXPECT_EQ(describe(reloads_[0].downgrades[1]), "basic_auth_users from 1 user to no user");
+  EXPECT_THAT(described(reloads_[0].downgrades),
+              ElementsAre("tls_server_config from TLS to plain HTTP",
+                          "basic_auth_users from 1 user to no user"));
 }
 
 TEST_F(WebAccessTest, OpensWhenTheFileAllowsIt) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
+  begin(users("a"));
 
   write("allow_downgrade: false\n");
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   write("allow_downgrade: true\n");
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
 
   EXPECT_THAT(outcomes(), ElementsAre("refused", "adopted"));
   ASSERT_THAT(reloads_[1].downgrades, SizeIs(1));
-  EXPECT_EQ(access.in_force().users, 0U);
+  EXPECT_EQ(access_.in_force().users, 0U);
 }
 
 TEST_F(WebAccessTest, OpensAtARestart) {
-  AccessReload before = load(users("a"));
+  begin(users("a"));
   write("");
-  (void)current(before);
+  look();
+  EXPECT_EQ(access_.in_force().users, 1U);
 
-  const AccessReload after = load();
-
-  EXPECT_EQ(before.in_force().users, 1U);
-  EXPECT_EQ(after.in_force().users, 0U);
+  EXPECT_EQ(load().in_force().users, 0U);
 }
 
 TEST_F(WebAccessTest, RefusesInTheLastOfManyStepsWhatItRefusesInOne) {
-  AccessReload access =
-      load("basic_auth_users: {a: '" + std::string(kHash) + "', b: '" + kHash + "'}\n");
+  begin("basic_auth_users: {a: '" + std::string(kHash) + "', b: '" + kHash + "'}\n");
 
   write(users("b"));
-  (void)current(access);
+  look();
   write("{}\n");
-  (void)current(access);
+  look();
   write("# nothing\n");
-  (void)current(access);
+  look();
 
   EXPECT_THAT(outcomes(), ElementsAre("adopted", "refused", "refused"));
-  EXPECT_EQ(access.in_force().users, 1U);
-}
-
-TEST_F(WebAccessTest, FollowsAnotherChangeAfterOneThatItRefused) {
-  AccessReload access = load(users("a"));
-  const auto first = current(access);
-  write("");
-  (void)current(access);
-
-  write(users("b"));
-
-  EXPECT_NE(current(access), first);
-  EXPECT_THAT(outcomes(), ElementsAre("refused", "adopted"));
+  EXPECT_EQ(access_.in_force().users, 1U);
 }
 
 TEST_F(WebAccessTest, AdoptsALesserDowngradeAndReportsIt) {
-  AccessReload access = load("rate_limit: {interval: 1s, burst: 5}\n" + users("a"));
+  begin("rate_limit: {interval: 1s, burst: 5}\n" + users("a"));
 
   write(users("a"));
-  (void)current(access);
+  look();
 
   ASSERT_THAT(outcomes(), ElementsAre("adopted"));
   ASSERT_THAT(reloads_[0].downgrades, SizeIs(1));
@@ -493,45 +436,36 @@ TEST_F(WebAccessTest, AdoptsALesserDowngradeAndReportsIt) {
 
 // --- certificates --------------------------------------------------------------------------------
 
-class RotationTest : public WebAccessTest, public testing::WithParamInterface<bool> {};
+TEST_F(WebAccessTest, ACertificateAndItsKeyAreRenewedInEitherOrder) {
+  for (const bool key_first : {false, true}) {
+    write_identity();
+    begin(kTls);
+    reloads_.clear();
 
-TEST_P(RotationTest, OfCertificateAndKeyWorksInEitherOrder) {
-  write_identity();
-  AccessReload access = load(kTls);
-  const auto first = current(access);
-  const bool key_first = GetParam();
-  const auto renew = [&](bool key) {
-    if (key) {
-      replace("a.key", identity(true).key());
-    } else {
-      replace("a.crt", identity(true).certificate());
+    for (const bool is_key : {key_first, !key_first}) {
+      EXPECT_TRUE(is_as_before());
+      if (is_key) replace("a.key", identity(true).key());
+      if (!is_key) replace("a.crt", identity(true).certificate());
     }
-  };
 
-  renew(key_first);
-  EXPECT_EQ(current(access), first);
-  renew(!key_first);
-
-  EXPECT_NE(current(access), first);
-  EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("a.key"), "adopted"));
+    EXPECT_FALSE(is_as_before());
+    EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("a.key"), "adopted"));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(KeyFirst, RotationTest, testing::Bool());
 
 TEST_F(WebAccessTest, ReportsNothingOfACertificateWhoseKeyComesWithinASecond) {
   write_identity();
-  AccessReload access = load(kTls);
-  const auto first = current(access);
+  begin(kTls);
   let_changes_be_new();
 
   replace("a.crt", identity(true).certificate());
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   now_.steady += 500ms;
   replace("a.key", identity(true).key());
-  EXPECT_EQ(current(access), first);
+  EXPECT_TRUE(is_as_before());
   now_.steady += 1s;
 
-  EXPECT_NE(current(access), first);
+  EXPECT_FALSE(is_as_before());
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
@@ -540,7 +474,7 @@ TEST_F(WebAccessTest, ReportsNothingOfACertificateWhoseKeyComesWithinASecond) {
 TEST_F(WebAccessTest, ReportsAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrape) {
   for (const char* text : {"", "# nothing\n", "rate_limit: {interval: 1s, burst: 5}\n"}) {
     (void)load(text);
-    EXPECT_THAT(lines_of(warnings_),
+    EXPECT_THAT(described(warnings_),
                 ElementsAre(HasSubstr("anyone who can connect to this server can read")));
   }
   (void)load(users("a"));
@@ -549,21 +483,21 @@ TEST_F(WebAccessTest, ReportsAtTheStartOfAFileThatShutsNothingThatEverybodyMaySc
 
 TEST_F(WebAccessTest, ReportsOfAllowDowngradeThatItHasNothingToDoAnyMore) {
   const std::string text = users("a") + "allow_downgrade: true\n";
-  AccessReload access = load(text);
-  EXPECT_THAT(lines_of(warnings_), ElementsAre(HasSubstr("allow_downgrade")));
+  begin(text);
+  EXPECT_THAT(described(warnings_), ElementsAre(HasSubstr("allow_downgrade")));
 
   write(text + "\n");
-  (void)current(access);
+  look();
 
   ASSERT_THAT(outcomes(), ElementsAre("adopted"));
-  EXPECT_THAT(lines_of(reloads_[0].warnings), ElementsAre(HasSubstr("allow_downgrade")));
+  EXPECT_THAT(described(reloads_[0].warnings), ElementsAre(HasSubstr("allow_downgrade")));
 }
 
 TEST_F(WebAccessTest, ReportsOfAChangeWhatMakesNoDifference) {
-  AccessReload access = load("{}\n");
+  begin("{}\n");
 
   write("http_server_config: {http2: true}\n");
-  (void)current(access);
+  look();
 
   ASSERT_THAT(reloads_, SizeIs(1));
   EXPECT_THAT(reloads_[0].warnings, SizeIs(1));
@@ -583,28 +517,22 @@ class ExposedFileTest : public WebAccessTest {
   }
 };
 
-TEST_F(ExposedFileTest, IsTheKeyThatEverybodyCanRead) {
+TEST_F(ExposedFileTest, IsTheKeyOrTheWebConfigurationWithSecretsThatEverybodyCanRead) {
   write(kTls, 0644);
   (void)load();
   EXPECT_THAT(warnings_, IsEmpty());
 
-  ::chmod(tree_.path("a.key").c_str(), 0644);
-  (void)load();
+  write(kTls + users("a"), 0640);
+  for (const char* file : {"a.key", "web.yaml"}) {
+    (void)load();
+    EXPECT_THAT(warnings_, IsEmpty());
 
-  ASSERT_THAT(warnings_, SizeIs(1));
-  EXPECT_THAT(describe(warnings_[0]), HasSubstr("Remedy: chmod o-r " + tree_.path("a.key")));
-}
-
-TEST_F(ExposedFileTest, IsTheWebConfigurationOnlyWhereItHoldsSecrets) {
-  write(users("a"), 0640);
-  (void)load();
-  EXPECT_THAT(warnings_, IsEmpty());
-
-  write(users("a"), 0644);
-  (void)load();
-
-  ASSERT_THAT(warnings_, SizeIs(1));
-  EXPECT_THAT(describe(warnings_[0]), HasSubstr("Remedy: chmod o-r " + tree_.path("web.yaml")));
+    ::chmod(tree_.path(file).c_str(), 0644);
+    (void)load();
+    EXPECT_THAT(described(warnings_),
+                ElementsAre(HasSubstr("Remedy: chmod o-r " + tree_.path(file))));
+    ::chmod(tree_.path(file).c_str(), 0640);
+  }
 }
 
 TEST_F(ExposedFileTest, IsNoneInADirectoryThatOthersCannotPass) {
@@ -618,14 +546,33 @@ TEST_F(ExposedFileTest, IsNoneInADirectoryThatOthersCannotPass) {
 
 TEST_F(ExposedFileTest, IsReportedAgainAtEachReading) {
   write(users("a"), 0640);
-  AccessReload access = load();
+  begin();
 
   write(users("b"), 0644);
-  (void)current(access);
-  (void)current(access);
+  look();
+  look();
 
   ASSERT_THAT(reloads_, SizeIs(1));
-  EXPECT_THAT(lines_of(reloads_[0].warnings), ElementsAre(HasSubstr("can be read by every user")));
+  EXPECT_THAT(described(reloads_[0].warnings), ElementsAre(HasSubstr("can be read by every user")));
+}
+
+// --- in the log
+// -----------------------------------------------------------------------------------
+
+TEST(AccessFieldsTest, ReportPlainHttpWithoutLoginByDefault) {
+  EXPECT_THAT(access_fields({}), ElementsAre(Pair("scheme", "http"), Pair("login", "none")));
+}
+
+TEST(AccessFieldsTest, ReportTlsWithTheCertificateThatAClientNeedsAndALogin) {
+  access::WebProtections in_force;
+  in_force.tls = true;
+  in_force.client_certificate = access::ClientCertificate::kRequiredAndVerified;
+  in_force.users = 2;
+
+  EXPECT_THAT(
+      access_fields(in_force),
+      ElementsAre(Pair("scheme", "https"), Pair("client_auth_type", "RequireAndVerifyClientCert"),
+                  Pair("login", "required")));
 }
 
 }  // namespace
