@@ -1,9 +1,7 @@
 #include "daemon/run/app.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,9 +20,11 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "support/counting_kernel.h"
+#include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
+#include "unit/http/raw_client.h"
 
 namespace pex::daemon {
 namespace {
@@ -45,22 +45,22 @@ bool is_worker() {
 }
 
 /// Holds who plans in opens, and who polls in reads, until they are let go.
-class HeldKernel final : public test::CountingKernel {
+class HeldKernel final : public test::ForwardingKernel {
  public:
+  using ForwardingKernel::ForwardingKernel;
+
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     if (!is_worker()) pass(opens_);
-    return kernel_.open(request);
+    return ForwardingKernel::open(request);
   }
-  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
   Result<> disable_group(int leader_fd) override {
     ++stops_;
-    return kernel_.disable_group(leader_fd);
+    return ForwardingKernel::disable_group(leader_fd);
   }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     if (is_worker()) pass(reads_);
-    return kernel_.read_group(leader_fd, words);
+    return ForwardingKernel::read_group(leader_fd, words);
   }
-  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   void hold_opens() { hold(opens_, true); }
   void hold_reads() { hold(reads_, true); }
@@ -73,14 +73,6 @@ class HeldKernel final : public test::CountingKernel {
   void await_open() { await(opens_); }
   void await_read() { await(reads_); }
 
-  std::vector<std::string> open_groups() { return kernel_.open_groups(); }
-  std::size_t opened() const { return kernel_.opened(); }
-  bool runs(const std::string& group) { return kernel_.runs(group); }
-  void say(const std::string& group, test::ScriptedKernel::Answer answer) {
-    kernel_.answer(group, std::move(answer));
-  }
-  void pass(std::chrono::nanoseconds time) { kernel_.pass(time); }
-  void only_tried(bool trying) { kernel_.only_tried(trying); }
   int stops() const { return stops_; }  ///< how often a group was disabled
 
  private:
@@ -105,7 +97,6 @@ class HeldKernel final : public test::CountingKernel {
     changed_.wait(lock, [&] { return door.is_held && door.waiting > 0; });
   }
 
-  test::ScriptedKernel kernel_;
   std::mutex mutex_;
   std::condition_variable changed_;
   Door opens_;
@@ -113,26 +104,10 @@ class HeldKernel final : public test::CountingKernel {
   std::atomic<int> stops_ = 0;
 };
 
-/// A connection on which the whole request has been sent: requests are taken in this order.
-UniqueFd send_request(std::uint16_t port, const std::string& request) {
-  UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const std::string text = request + " HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
-  (void)::send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL);
-  return connection;
-}
-
-std::string answer_on(const UniqueFd& connection) {
-  std::string answer;
-  char block[4096];
-  for (ssize_t got = 0; (got = ::recv(connection.get(), block, sizeof block, 0)) > 0;) {
-    answer.append(block, static_cast<std::size_t>(got));
-  }
-  return answer;
+/// "200 BODY".
+std::string answer_to(http::RawClient client) {
+  const http::Reply reply = client.read_reply();
+  return std::to_string(reply.status) + " " + reply.body;
 }
 
 std::string config_of(const std::string& event) {
@@ -219,32 +194,46 @@ class ReloadTest : public testing::Test {
     }
   }
 
-  std::string ask(const std::string& request) { return answer_on(send_request(port_, request)); }
+  /// Its request has been sent: requests are taken in this order.
+  http::RawClient asking(const std::string& request) const {
+    http::RawClient client{port_};
+    client.send(request + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    return client;
+  }
+  std::string ask(const std::string& request) const { return answer_to(asking(request)); }
   std::string get(const std::string& path) { return ask("GET " + path); }
   /// Once it is not too soon after the last one.
   std::string insist(const std::string& request) {
     std::string answer;
-    while ((answer = ask(request)).find(" 429 ") != std::string::npos) std::this_thread::yield();
+    while ((answer = ask(request)).starts_with("429")) std::this_thread::yield();
     return answer;
   }
+  void await_in_metrics(const std::string& text) {
+    while (get("/metrics").find(text) == std::string::npos) std::this_thread::yield();
+  }
+  void await_groups(const std::vector<std::string>& groups) {
+    while (scripted_.open_groups() != groups) std::this_thread::yield();
+  }
+  void reload_with(const std::string& config) {
+    tree_.write("config.yaml", config);
+    EXPECT_THAT(insist("POST /-/reload"), StartsWith("200"));
+  }
   std::future<std::string> reload() {
-    return std::async(std::launch::async, [connection = send_request(port_, "POST /-/reload")] {
-      return answer_on(connection);
+    return std::async(std::launch::async, [client = asking("POST /-/reload")]() mutable {
+      return answer_to(std::move(client));
     });
   }
 
   static Options options(const test::TempTree& tree) {
-    Options options;
-    options.config_file = tree.path("config.yaml");
-    options.listen_addresses = {"127.0.0.1:0"};
+    Options options = options_in(tree);
     options.lifecycle = true;
-    options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
     return options;
   }
 
   test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"}, {"cgroup/cgroup.controllers", ""}};
   NotifySocket systemd_;  ///< before the program, which looks for it
-  HeldKernel kernel_;
+  test::ScriptedKernel scripted_;
+  HeldKernel kernel_{scripted_};
   Log log_{LogLevel::kError, LogFormat::kLogfmt};
   boost::asio::io_context loop_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
@@ -263,9 +252,9 @@ TEST_F(ReloadTest, IsPlannedWhileTheLoopServes) {
 
   EXPECT_THAT(get("/-/healthy"), HasSubstr("healthy"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total"));
-  EXPECT_THAT(get("/api/v1/status"), HasSubstr("200 OK"));
+  EXPECT_THAT(get("/api/v1/status"), StartsWith("200"));
   kernel_.let_go();
-  EXPECT_THAT(reloaded.get(), AllOf(HasSubstr("200 OK"), HasSubstr("configuration reloaded")));
+  EXPECT_THAT(reloaded.get(), AllOf(StartsWith("200"), HasSubstr("configuration reloaded")));
 }
 
 TEST_F(ReloadTest, ClosesTheOldCountersBeforeItOpensNewOnesWhileTheLoopServes) {
@@ -279,10 +268,8 @@ TEST_F(ReloadTest, ClosesTheOldCountersBeforeItOpensNewOnesWhileTheLoopServes) {
   EXPECT_THAT(get("/-/healthy"), HasSubstr("healthy"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total"));
   kernel_.let_go();
-  EXPECT_THAT(reloaded.get(), HasSubstr("200 OK"));
-  while (kernel_.open_groups() != std::vector<std::string>{"cpu0 branches", "cpu0 dummy"}) {
-    std::this_thread::yield();
-  }
+  EXPECT_THAT(reloaded.get(), StartsWith("200"));
+  await_groups({"cpu0 branches", "cpu0 dummy"});
 }
 
 TEST_F(ReloadTest, IsFollowedByOneMoreForAllWhoAskMeanwhile) {
@@ -297,7 +284,7 @@ TEST_F(ReloadTest, IsFollowedByOneMoreForAllWhoAskMeanwhile) {
   (void)get("/-/healthy");
   kernel_.let_go();
 
-  EXPECT_THAT(first.get(), HasSubstr("200 OK"));
+  EXPECT_THAT(first.get(), StartsWith("200"));
   EXPECT_THAT(second.get(), HasSubstr("did you mean 'branches'?"));
   EXPECT_THAT(third.get(), HasSubstr("the previous configuration stays in force"));
 }
@@ -310,8 +297,7 @@ TEST_F(ReloadTest, ShowsWhichConfigurationIsInForce) {
   };
   EXPECT_THAT(scrape(), info("58935cc60b29", ""));
 
-  tree_.write("config.yaml", config_of("cycles") + "revision: v2\n");
-  EXPECT_THAT(reload().get(), StartsWith("HTTP/1.0 200"));
+  reload_with(config_of("cycles") + "revision: v2\n");
   EXPECT_THAT(scrape(), info("11f6e0dbd6fc", "v2"));
 }
 
@@ -319,8 +305,7 @@ TEST_F(ReloadTest, OfAFileForANewerVersionIgnoresWhatIsNotKnownAndCountsIt) {
   const std::string unknown = "perf_event_exporter_config_unknown_keys ";
   EXPECT_THAT(scrape(), HasSubstr(unknown + "0\n"));
 
-  tree_.write("config.yaml", "requires: '99'\n" + config_of("cycles") + "colour: blue\n");
-  EXPECT_THAT(reload().get(), StartsWith("HTTP/1.0 200"));
+  reload_with("requires: '99'\n" + config_of("cycles") + "colour: blue\n");
 
   EXPECT_THAT(scrape(), HasSubstr(unknown + "1\n"));
   EXPECT_THAT(get("/api/v1/status"), HasSubstr("config.yaml:3:1: colour: unknown key: ignored"));
@@ -342,18 +327,15 @@ TEST_F(ReloadTest, AfterwardsTheStatusSaysWhichPmusWaitForACpuNow) {
 }
 
 TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {
-  const std::vector<std::string> before = kernel_.open_groups();
-  tree_.write("config.yaml", config_of("cycles") + "collection: {interval: 5s}\n");
+  const std::vector<std::string> before = scripted_.open_groups();
+  reload_with(config_of("cycles") + "collection: {interval: 5s}\n");
 
-  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
-
-  EXPECT_EQ(kernel_.open_groups(), before);
+  EXPECT_EQ(scripted_.open_groups(), before);
 }
 
 TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
   kernel_.hold_reads();
-  tree_.write("config.yaml", config_of("branches"));
-  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  reload_with(config_of("branches"));
   kernel_.await_read();  // of its first poll
   kernel_.hold_opens();
   tree_.write("config.yaml", config_of("instructions"));
@@ -361,15 +343,11 @@ TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
   std::future<std::string> second = reload();
   kernel_.await_open();
   kernel_.let_reads_go();
-  while (get("/metrics").find("perf_cpu_branches_total") == std::string::npos) {
-    std::this_thread::yield();
-  }
+  await_in_metrics("perf_cpu_branches_total");
 
   kernel_.let_go();
-  EXPECT_THAT(second.get(), HasSubstr("200 OK"));
-  while (get("/metrics").find("perf_cpu_instructions_total") == std::string::npos) {
-    std::this_thread::yield();
-  }
+  EXPECT_THAT(second.get(), StartsWith("200"));
+  await_in_metrics("perf_cpu_instructions_total");
   boost::asio::post(loop_, [this] { app_.stop(); });
 
   EXPECT_THAT(systemd_.states_until("STOPPING=1"),
@@ -378,15 +356,12 @@ TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
 
 TEST_F(ReloadTest, DoesNotEndAPause) {
   EXPECT_THAT(ask("POST /-/pause"), HasSubstr("paused for 5m"));
-  tree_.write("config.yaml", config_of("branches"));
-  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  reload_with(config_of("branches"));
 
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 1"));
-  while (kernel_.open_groups() != std::vector<std::string>{"cpu0 branches", "cpu0 dummy"}) {
-    std::this_thread::yield();
-  }
-  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
-  EXPECT_TRUE(kernel_.runs("cpu0 branches"));
+  await_groups({"cpu0 branches", "cpu0 dummy"});
+  EXPECT_THAT(ask("POST /-/resume"), StartsWith("200"));
+  EXPECT_TRUE(scripted_.runs("cpu0 branches"));
 }
 
 TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
@@ -398,22 +373,21 @@ TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
   boost::asio::post(loop_, [this] { app_.stop(); });
   kernel_.let_go();
 
-  EXPECT_THAT(reloaded.get(), testing::Not(HasSubstr("200 OK")));
+  EXPECT_THAT(reloaded.get(), Not(StartsWith("200")));
 }
 
 using PauseTest = ReloadTest;
 
 TEST_F(PauseTest, StopsHardwareEventsUntilItIsEnded) {
-  EXPECT_THAT(ask("POST /-/pause?for=10m"),
-              AllOf(HasSubstr("200 OK"), HasSubstr("paused for 10m")));
-  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+  EXPECT_THAT(ask("POST /-/pause?for=10m"), AllOf(StartsWith("200"), HasSubstr("paused for 10m")));
+  EXPECT_FALSE(scripted_.runs("cpu0 cycles"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 1"));
   EXPECT_THAT(get("/api/v1/status"), HasSubstr("POST /-/resume ends the pause"));
 
-  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/resume"), StartsWith("200"));
 
-  EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
-  EXPECT_THAT(get("/metrics"), testing::Not(HasSubstr("perf_event_exporter_paused")));
+  EXPECT_TRUE(scripted_.runs("cpu0 cycles"));
+  EXPECT_THAT(get("/metrics"), Not(HasSubstr("perf_event_exporter_paused")));
 }
 
 TEST_F(PauseTest, ARequestToEndNoneTakesNoPoll) {
@@ -426,52 +400,52 @@ TEST_F(PauseTest, ARequestToEndNoneTakesNoPoll) {
 
   constexpr int kRequests = 30;
   for (int request = 0; request < kRequests; ++request) {
-    EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+    EXPECT_THAT(ask("POST /-/resume"), StartsWith("200"));
   }
 
   EXPECT_LT(polls(), before + kRequests / 2);
 }
 
 TEST_F(PauseTest, EndsByItself) {
-  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/pause?for=1s"), StartsWith("200"));
   EXPECT_GT(kernel_.stops(), 0);
 
-  while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
+  while (!scripted_.runs("cpu0 cycles")) std::this_thread::yield();
 }
 
 TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
   const auto is_too_soon = [this](const std::string& length) {
-    return ask("POST /-/pause?for=" + length).find("429") != std::string::npos;
+    return ask("POST /-/pause?for=" + length).starts_with("429");
   };
   while (!is_too_soon("1h")) {  // on a busy machine a second may pass between two of them
   }
   while (is_too_soon("1s")) std::this_thread::yield();
 
-  while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
+  while (!scripted_.runs("cpu0 cycles")) std::this_thread::yield();
 }
 
 TEST_F(PauseTest, OfEverythingHasNoEndAndHoldsNoEvent) {
   EXPECT_THAT(ask("POST /-/pause?scope=all"),
-              AllOf(HasSubstr("200 OK"), HasSubstr("all groups are paused: POST /-/resume")));
+              AllOf(StartsWith("200"), HasSubstr("all groups are paused: POST /-/resume")));
 
-  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
-  const std::string scrape = get("/metrics");
-  EXPECT_THAT(scrape, HasSubstr("perf_event_exporter_paused 1"));
-  EXPECT_THAT(scrape, HasSubstr("perf_event_exporter_counting 0"));
-  EXPECT_THAT(scrape, HasSubstr("reduced_info{counted=\"nothing\",reason=\"pause\"} 1"));
-  EXPECT_THAT(get("/-/ready"), HasSubstr("200 OK"));
+  EXPECT_THAT(scripted_.open_groups(), IsEmpty());
+  EXPECT_THAT(
+      get("/metrics"),
+      AllOf(HasSubstr("perf_event_exporter_paused 1"), HasSubstr("perf_event_exporter_counting 0"),
+            HasSubstr("reduced_info{counted=\"nothing\",reason=\"pause\"} 1")));
+  EXPECT_THAT(get("/-/ready"), StartsWith("200"));
 }
 
 TEST_F(PauseTest, OfEverythingKeepsTotalsAndIsNoTime) {
-  kernel_.say("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
+  scripted_.answer("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
   poll().wait();
-  EXPECT_THAT(ask("POST /-/pause?scope=all"), HasSubstr("200 OK"));
-  kernel_.pass(1h);
-  kernel_.say("cpu0 cycles", {.enabled = 2s, .running = 2s, .counts = {5}});
+  EXPECT_THAT(ask("POST /-/pause?scope=all"), StartsWith("200"));
+  scripted_.pass(1h);
+  scripted_.answer("cpu0 cycles", {.enabled = 2s, .running = 2s, .counts = {5}});
 
-  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/resume"), StartsWith("200"));
 
-  EXPECT_THAT(kernel_.open_groups(), ElementsAre("cpu0 cycles", "cpu0 dummy"));
+  EXPECT_THAT(scripted_.open_groups(), ElementsAre("cpu0 cycles", "cpu0 dummy"));
   const std::string scrape = get("/metrics");
   EXPECT_THAT(scrape, HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 12"));
   EXPECT_THAT(scrape, HasSubstr("perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 3"));
@@ -480,19 +454,18 @@ TEST_F(PauseTest, OfEverythingKeepsTotalsAndIsNoTime) {
 
 TEST_F(PauseTest, OfEverythingStaysOverAReloadAndAPauseOfHardwareEvents) {
   EXPECT_THAT(ask("POST /-/pause?scope=all&for=168h"), HasSubstr("all groups are paused for 168h"));
-  tree_.write("config.yaml", config_of("page-faults"));
-  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  reload_with(config_of("page-faults"));
 
   EXPECT_THAT(insist("POST /-/pause?for=1s"), HasSubstr("all groups are paused for another"));
 
-  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
-  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
-  EXPECT_THAT(kernel_.open_groups(), ElementsAre("cpu0 dummy", "cpu0 page-faults"));
+  EXPECT_THAT(scripted_.open_groups(), IsEmpty());
+  EXPECT_THAT(ask("POST /-/resume"), StartsWith("200"));
+  EXPECT_THAT(scripted_.open_groups(), ElementsAre("cpu0 dummy", "cpu0 page-faults"));
 }
 
 TEST_F(PauseTest, IsOfHardwareEventsOrOfAll) {
   EXPECT_THAT(ask("POST /-/pause?scope=some"),
-              AllOf(HasSubstr("400 Bad Request"), HasSubstr("neither hardware nor all")));
+              AllOf(StartsWith("400"), HasSubstr("neither hardware nor all")));
   EXPECT_THAT(ask("POST /-/pause?scope=all&for=169h"), HasSubstr("from 1s to 168h"));
   EXPECT_THAT(ask("POST /-/pause?scope=hardware"), HasSubstr("hardware events are paused for 5m"));
 }
@@ -513,24 +486,21 @@ TEST_F(ReloadTest, ThatNobodyAsksForLeavesOutGuestsOnceKvmGivesThemThePmu) {
 
 TEST_F(ReloadTest, ThatDisablesCountingClosesEveryEventAndTheNextOneStartsAt0) {
   const std::string enabled = config_of("cycles");
-  kernel_.say("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
+  scripted_.answer("cpu0 cycles", {.enabled = 1s, .running = 1s, .counts = {7}});
   poll().wait();
-  const std::size_t opened = kernel_.opened();
-  tree_.write("config.yaml", "enabled: false\n" + enabled);
-
-  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  const std::size_t opened = scripted_.opened();
+  reload_with("enabled: false\n" + enabled);
   poll_after_change();
 
-  EXPECT_EQ(kernel_.opened(), opened) << "nothing is tried";
-  EXPECT_THAT(kernel_.open_groups(), IsEmpty());
+  EXPECT_EQ(scripted_.opened(), opened) << "nothing is tried";
+  EXPECT_THAT(scripted_.open_groups(), IsEmpty());
   const std::string scrape = get("/metrics");
   EXPECT_THAT(scrape, Not(HasSubstr("perf_cpu_")));
   EXPECT_THAT(scrape, HasSubstr("reduced_info{counted=\"nothing\",reason=\"configuration\"} 1"));
-  EXPECT_THAT(get("/-/ready"), HasSubstr("200 OK"));
+  EXPECT_THAT(get("/-/ready"), StartsWith("200"));
   EXPECT_THAT(get("/api/v1/status"), HasSubstr("counting is disabled by the configuration"));
 
-  tree_.write("config.yaml", enabled);
-  EXPECT_THAT(insist("POST /-/reload"), HasSubstr("200 OK"));
+  reload_with(enabled);
   poll_after_change();
 
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 0"));
@@ -539,11 +509,11 @@ TEST_F(ReloadTest, ThatDisablesCountingClosesEveryEventAndTheNextOneStartsAt0) {
 TEST_F(PauseTest, IsAskedForWithADurationThatIsNotTooLong) {
   for (const char* length : {"61m", "0s", "10", "-5m", "", "1m&for=2m"}) {
     EXPECT_THAT(ask(std::string{"POST /-/pause?for="} + length),
-                AllOf(HasSubstr("400 Bad Request"), HasSubstr("from 1s to 1h")))
+                AllOf(StartsWith("400"), HasSubstr("from 1s to 1h")))
         << length;
   }
   EXPECT_THAT(get("/-/pause"), HasSubstr("405"));
-  EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
+  EXPECT_TRUE(scripted_.runs("cpu0 cycles"));
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
@@ -16,12 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "daemon/run/app.h"
 #include "events/pmu.h"
 #include "host/cpu_list.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
+#include "unit/daemon/polled_app.h"
 
 // Each CPU of each machine of the tests is offline at the start and comes back: then the same is
 // counted as after a start with it. Of a machine with more than 4 CPUs, one of each role: those of
@@ -45,7 +44,7 @@ std::vector<int> cpus_in(const fs::path& file) {
 }
 
 bool has(const std::vector<int>& cpus, int cpu) {
-  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+  return std::ranges::find(cpus, cpu) != cpus.end();
 }
 
 /// A copy of the trees of a machine, whose CPUs come and go.
@@ -230,26 +229,19 @@ class Daemon {
   Daemon(const HotplugMachine& machine, const std::string& config_file)
       : scripted_(machine.roots().cgroupfs),
         kernel_(scripted_, machine),
-        options_(options_for(machine, config_file)) {
+        app_(options_for(machine, config_file), kernel_) {
     scripted_.only_tried(true);
-    const auto started = app_.start();
-    EXPECT_TRUE(started) << (started ? "" : describe(started.error().front()));
+    EXPECT_THAT(app_.start(), ::testing::IsEmpty());
     scripted_.only_tried(false);
   }
-  ~Daemon() { app_.stop(); }
 
-  void poll() {
-    bool is_published = false;
-    EXPECT_TRUE(app_.poll([&] { is_published = true; }));
-    while (!is_published) loop_.run_one();
-  }
+  void poll() { app_.poll(); }
 
   /// The groups that are open, then the series without their values.
   std::set<std::string> counted() {
     std::set<std::string> all;
     for (const std::string& group : scripted_.open_groups()) all.insert(group);
-    std::istringstream lines{app_.scrape()};
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(app_.scrape())) {
       const bool is_refusal = line.starts_with("perf_event_exporter_event_refusal_info");
       const bool is_own = line.starts_with("perf_event_exporter_") || line.starts_with("process_");
       if (line.starts_with('#') || (is_own && !is_refusal)) continue;
@@ -269,12 +261,7 @@ class Daemon {
 
   test::ScriptedKernel scripted_;
   HotplugKernel kernel_;
-  Options options_;
-  Log log_{LogLevel::kError, LogFormat::kLogfmt};
-  boost::asio::io_context loop_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
-      loop_.get_executor()};
-  App app_{loop_, options_, kernel_, log_};
+  PolledApp app_;
 };
 
 std::vector<std::string> missing(const std::set<std::string>& from,

@@ -3,22 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
-#include <chrono>
-#include <future>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
-#include "daemon/run/app.h"
-#include "http/fetch.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
+#include "unit/daemon/polled_app.h"
 #include "unit/exposition/snapshots.h"
 
 namespace pex::daemon {
@@ -70,56 +63,29 @@ TEST(ReadinessTest, NeedsNoCgroupWhereThereIsNone) {
   EXPECT_EQ(why_not_ready(&snapshot, true), "");
 }
 
-/// A program that was polled once with a kernel that refuses cycles, and serves.
-class ReadinessOverHttpTest : public testing::Test {
- protected:
-  /// The status and the body of /-/ready.
-  std::pair<unsigned, std::string> ask(const std::string& events, bool needs_events) {
-    tree_.write("config.yaml", "groups: [{name: core, events: [" + events + "], scope: cpu}]\n");
-    test::ScriptedKernel kernel;
-    kernel.refuse("cycles", ENOENT);
-    Options options;
-    options.config_file = tree_.path("config.yaml");
-    options.listen_addresses = {"127.0.0.1:0"};
-    options.ready_needs_events = needs_events;
-    options.roots = {tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
-    Log log{LogLevel::kError, LogFormat::kLogfmt};
-    boost::asio::io_context loop{1};
-    App app{loop, options, kernel, log};
-    EXPECT_TRUE(app.start());
-    EXPECT_TRUE(app.listen());
-    auto work = boost::asio::make_work_guard(loop);
-    std::thread thread{[&] { loop.run(); }};
-    std::promise<void> published;
-    boost::asio::post(loop, [&] { EXPECT_TRUE(app.poll([&] { published.set_value(); })); });
-    published.get_future().wait();
-    const Result<http::Fetched> answer =
-        http::fetch({"127.0.0.1:" + std::to_string(app.ports().front()), false}, "/-/ready",
-                    std::chrono::seconds{30});
-    boost::asio::post(loop, [&] {
-      app.stop();
-      work.reset();
-    });
-    thread.join();
-    return answer ? std::pair{answer->status, answer->body}
-                  : std::pair{0U, describe(answer.error())};
-  }
+/// The status and the body of /-/ready of a program whose kernel refuses cycles, after one poll.
+std::pair<unsigned, std::string> ask(const std::string& events, bool needs_events) {
+  const test::TempTree tree{
+      {"sys/devices/system/cpu/online", "0\n"},
+      {"config.yaml", "groups: [{name: core, events: [" + events + "], scope: cpu}]\n"}};
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  Options options = options_in(tree);
+  options.ready_needs_events = needs_events;
+  PolledApp app{options, kernel};
+  EXPECT_THAT(app.start(), testing::IsEmpty());
+  app.poll();
+  const http::Fetched answer = app.get("/-/ready");
+  return {answer.status, answer.body};
+}
 
-  test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"}};
-};
+TEST(ReadinessOverHttpTest, IsRefusedWithItsReasonWhereEventsAreNeededAndNoneIsCounted) {
+  using Answer = std::pair<unsigned, std::string>;
 
-TEST_F(ReadinessOverHttpTest, IsRefusedWithItsReasonWhileNothingIsCounted) {
   EXPECT_EQ(ask("cycles", true),
-            std::pair(503U, std::string("not ready: this machine can count none of the configured "
-                                        "events\n")));
-}
-
-TEST_F(ReadinessOverHttpTest, IsThereWithOneEvent) {
-  EXPECT_EQ(ask("cycles, page-faults", true), std::pair(200U, std::string("ready\n")));
-}
-
-TEST_F(ReadinessOverHttpTest, NeedsNoEventUnlessAsked) {
-  EXPECT_EQ(ask("cycles", false), std::pair(200U, std::string("ready\n")));
+            (Answer{503, "not ready: this machine can count none of the configured events\n"}));
+  EXPECT_EQ(ask("cycles, page-faults", true), (Answer{200, "ready\n"}));
+  EXPECT_EQ(ask("cycles", false), (Answer{200, "ready\n"}));
 }
 
 }  // namespace

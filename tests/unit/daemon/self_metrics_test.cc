@@ -15,7 +15,6 @@
 #include <iterator>
 #include <memory>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -30,6 +29,7 @@
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
 #include "unit/exposition/snapshots.h"
 
 namespace pex::daemon {
@@ -73,11 +73,8 @@ std::string everything() {
        "10s, every: 60s}}]\nguests: exclude\ncgroups: {sums: [{name: all, by: []}]}\n"},
       {"cgroup/cgroup.procs", ""},
       {"web.yaml", "http_server_config: {http2: false}\n"}};
-  Options options;
-  options.config_file = tree.path("config.yaml");
+  Options options = options_in(tree);
   options.web_config_file = tree.path("web.yaml");
-  options.listen_addresses = {"127.0.0.1:0"};
-  options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
   test::ScriptedKernel kernel;
   kernel.refuse("branches", ENOENT);
   const Log log{LogLevel::kError, LogFormat::kLogfmt};
@@ -140,8 +137,7 @@ TEST(SelfMetricsTest, AreThoseOfTheTables) {
 }
 
 TEST(SelfMetricsTest, HaveAHelpOfOneSentence) {
-  std::istringstream text{everything()};
-  for (std::string line; std::getline(text, line);) {
+  for (const std::string& line : lines_of(everything())) {
     if (!line.starts_with("# HELP perf_")) continue;
     EXPECT_EQ(line.find(". "), line.npos) << line;
     EXPECT_TRUE(line.ends_with('.')) << line;
