@@ -13,6 +13,7 @@
 
 #include "http/listener.h"
 #include "support/few_descriptors.h"
+#include "unit/daemon/commands.h"
 
 namespace pex::daemon {
 namespace {
@@ -31,11 +32,14 @@ Options asked_with(std::vector<const char*> words) {
 const Words kFirst = {"/usr/bin/perf_event_exporter", "--web.listen-address=127.0.0.1:9",
                       "--web.config.file", "/web.yaml"};
 
-TEST(HealthTest, WithoutAnAddressTheExporterOfTheContainerIsAsked) {
-  const Options target = health_target(asked_with({}), {kFirst});
+/// The address that is asked if these words are given while these other processes run.
+std::string address_for(const std::vector<const char*>& words, const std::vector<Words>& others) {
+  return health_target(asked_with(words), others).listen_addresses.front();
+}
 
-  EXPECT_EQ(target.listen_addresses, Words{"127.0.0.1:9"});
-  EXPECT_EQ(target.web_config_file, "/web.yaml");
+TEST(HealthTest, WithoutAnAddressTheExporterOfTheContainerIsAsked) {
+  EXPECT_EQ(address_for({}, {kFirst}), "127.0.0.1:9");
+  EXPECT_EQ(health_target(asked_with({}), {kFirst}).web_config_file, "/web.yaml");
 }
 
 TEST(HealthTest, WhatTheCommandLineSetsComesFirst) {
@@ -61,34 +65,23 @@ TEST(HealthTest, TheOneProcessThatServesIsAsked) {
   const Words by_systemd = {"perf_event_exporter", "--web.systemd-socket"};
   const Words other = {"perf_event_exporter", "--web.listen-address=:1"};
 
-  EXPECT_EQ(health_target(asked_with({}), {doctor, by_systemd, kFirst}).listen_addresses,
-            Words{"127.0.0.1:9"});
-  EXPECT_EQ(health_target(asked_with({}), {by_systemd}).listen_addresses, Words{":10173"});
-  EXPECT_EQ(health_target(asked_with({}), {kFirst, other}).listen_addresses, Words{":10173"});
-  EXPECT_EQ(health_target(asked_with({}), {}).listen_addresses, Words{":10173"});
+  EXPECT_EQ(address_for({}, {doctor, by_systemd, kFirst}), "127.0.0.1:9");
+  EXPECT_EQ(address_for({}, {by_systemd}), ":10173");
+  EXPECT_EQ(address_for({}, {kFirst, other}), ":10173");
+  EXPECT_EQ(address_for({}, {}), ":10173");
 }
 
-TEST(HealthTest, FailsWithoutAnAnswer) {
-  testing::internal::CaptureStderr();
-  const ExitStatus status = check_health(asked_with({"--web.listen-address=unix:/no/such/socket"}));
-  const std::string said = testing::internal::GetCapturedStderr();
-
-  EXPECT_EQ(status, kFailed);
-  EXPECT_NE(said.find("Remedy: "), std::string::npos) << said;
-}
-
-/// What health says on stderr, and that it prints nothing else, with so many descriptors to spare.
+/// What `health` says on stderr about an address, with so many descriptors to spare.
 std::string complaint_about(const std::string& address, rlim_t spare = 100) {
-  testing::internal::CaptureStderr();
-  testing::internal::CaptureStdout();
   const std::string option = "--web.listen-address=" + address;
   const Options asked = asked_with({option.c_str()});
-  {
+  const Printed printed = printed_by([&] {
     const test::FewDescriptors few{spare};
-    EXPECT_EQ(check_health(asked), kFailed);
-  }
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  return testing::internal::GetCapturedStderr();
+    return check_health(asked);
+  });
+  EXPECT_EQ(printed.status, kFailed);
+  EXPECT_EQ(printed.out, "");
+  return printed.err;
 }
 
 /// Another program, which gives each of its clients the same answer.
@@ -119,25 +112,23 @@ class OtherServer {
 TEST(HealthTest, NamesTheAddressAndTheStatusOfAnotherProgram) {
   const OtherServer other{"HTTP/1.1 301 Moved Permanently\r\nContent-Length: 0\r\n\r\n"};
 
-  const std::string said = complaint_about(other.address());
-
-  EXPECT_EQ(said, "perf_event_exporter: ask " + other.address() +
-                      " for /-/healthy: the answer has status 301, and not 200 or 503. "
-                      "Remedy: check that no other program has this address; set the same "
-                      "--web.listen-address and --web.config.file as the exporter was started "
-                      "with\n");
+  EXPECT_EQ(complaint_about(other.address()),
+            "perf_event_exporter: ask " + other.address() +
+                " for /-/healthy: the answer has status 301, and not 200 or 503. "
+                "Remedy: check that no other program has this address; set the same "
+                "--web.listen-address and --web.config.file as the exporter was started "
+                "with\n");
 }
 
 TEST(HealthTest, PrintsWhyTheExporterIsNotHealthy) {
   const OtherServer unhealthy{
       "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\nit hangs\n"};
-  testing::internal::CaptureStdout();
   const std::string option = "--web.listen-address=" + unhealthy.address();
 
-  const ExitStatus status = check_health(asked_with({option.c_str()}));
+  const Printed printed = printed_by([&] { return check_health(asked_with({option.c_str()})); });
 
-  EXPECT_EQ(status, kFailed);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "it hangs\n");
+  EXPECT_EQ(printed.status, kFailed);
+  EXPECT_EQ(printed.out, "it hangs\n");
 }
 
 TEST(HealthTest, AdvisesToStartTheExporterOnlyWhereNothingListens) {
@@ -153,12 +144,11 @@ TEST(HealthTest, AdvisesToStartTheExporterOnlyWhereNothingListens) {
 }
 
 TEST(HealthTest, FailsWhereOnlySystemdKnowsTheAddress) {
-  testing::internal::CaptureStderr();
-  const ExitStatus status = check_health(asked_with({"--web.systemd-socket"}));
-  const std::string said = testing::internal::GetCapturedStderr();
+  const Printed printed =
+      printed_by([] { return check_health(asked_with({"--web.systemd-socket"})); });
 
-  EXPECT_EQ(status, kFailed);
-  EXPECT_NE(said.find("--web.listen-address"), std::string::npos) << said;
+  EXPECT_EQ(printed.status, kFailed);
+  EXPECT_THAT(printed.err, HasSubstr("--web.listen-address"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "daemon/commands/commands.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
 
 namespace pex::daemon {
 namespace {
@@ -16,27 +17,22 @@ using ::testing::Not;
 
 class ListCgroupsTest : public testing::Test {
  protected:
-  ListCgroupsTest() {
-    options_.roots = {
-        .sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = tree_.path("cgroup")};
-    options_.config_file = tree_.path("c.yaml");
-    options_.all_cgroups = true;
-  }
+  ListCgroupsTest() { options_.all_cgroups = true; }
 
   std::string list() {
     Log log{LogLevel::kError, LogFormat::kLogfmt};
-    testing::internal::CaptureStdout();
-    EXPECT_EQ(list_cgroups(options_, kernel_, log), kOk);
-    return testing::internal::GetCapturedStdout();
+    const Printed printed = printed_by([&] { return list_cgroups(options_, kernel_, log); });
+    EXPECT_EQ(printed.status, kOk);
+    return printed.out;
   }
 
   test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
                        {"cgroup/cgroup.procs", ""},
-                       {"c.yaml",
+                       {"config.yaml",
                         "groups: [{name: soft, events: [cs], scope: cgroup}]\n"
                         "cgroups: {include: [/wanted]}\n"}};
   test::ScriptedKernel kernel_{tree_.path("cgroup")};
-  Options options_;
+  Options options_ = options_in(tree_);
 };
 
 TEST_F(ListCgroupsTest, AdvisesAPatternForThoseThatItPrinted) {

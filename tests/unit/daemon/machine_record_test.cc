@@ -10,6 +10,7 @@
 #include "daemon/commands/commands.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
 
 namespace pex::daemon::machine_record_test {
 namespace {
@@ -26,18 +27,11 @@ constexpr const char* kConfig =
 
 class MachineRecordTest : public testing::Test {
  protected:
-  MachineRecordTest() {
-    options_.config_file = here_.path("c.yaml");
-    options_.machine_file = here_.path("machine.json");
-  }
+  MachineRecordTest() { options_.machine_file = here_.path("machine.json"); }
 
   /// The output of `doctor --output=json` there.
   std::string recorded() {
-    Options options;
-    options.roots = {there_.path("sys"), there_.path("proc"), there_.path("cgroup")};
-    testing::internal::CaptureStdout();
-    print_machine(options, kernel_there_);
-    return testing::internal::GetCapturedStdout();
+    return printed_by([this] { return print_machine(options_in(there_), kernel_there_); }).out;
   }
 
   /// Why it is no record.
@@ -49,9 +43,9 @@ class MachineRecordTest : public testing::Test {
   /// What a check says here of the machine there.
   std::string checked(ExitStatus expected) {
     here_.write("machine.json", recorded());
-    testing::internal::CaptureStdout();
-    EXPECT_EQ(check_config(options_, kernel_here_), expected);
-    return testing::internal::GetCapturedStdout();
+    const Printed printed = printed_by([this] { return check_config(options_, kernel_here_); });
+    EXPECT_EQ(printed.status, expected);
+    return printed.out;
   }
 
   const test::TempTree there_{{"sys/devices/system/cpu/online", "0-7\n"},
@@ -61,9 +55,9 @@ class MachineRecordTest : public testing::Test {
                               {"cgroup/cgroup.controllers", ""},
                               {"cgroup/a.slice/b.service/"}};
   test::ScriptedKernel kernel_there_{there_.path("cgroup")};
-  test::TempTree here_{{"c.yaml", kConfig}};
+  test::TempTree here_{{"config.yaml", kConfig}};
   test::ScriptedKernel kernel_here_;  ///< nothing is opened in it
-  Options options_;
+  Options options_ = options_in(here_);
 };
 
 TEST_F(MachineRecordTest, AConfigurationIsCheckedElsewhere) {

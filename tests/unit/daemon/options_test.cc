@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "support/temp_tree.h"
+#include "unit/daemon/commands.h"
 
 namespace pex::daemon {
 namespace {
@@ -23,11 +26,9 @@ Options options(const std::vector<const char*>& words) { return std::get<Options
 
 /// What is said on stderr about a command line that ends with `kUsage`.
 std::string complaint(const std::vector<const char*>& words) {
-  testing::internal::CaptureStderr();
-  const auto parsed = parse(words);
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(std::get<ExitStatus>(parsed), kUsage);
-  return said;
+  const Printed printed = printed_by([&] { return std::get<ExitStatus>(parse(words)); });
+  EXPECT_EQ(printed.status, kUsage);
+  return printed.err;
 }
 
 TEST(OptionsTest, TheDefaultsServeOnTheDefaultPort) {
@@ -175,21 +176,18 @@ TEST(OptionsTest, LevelsAndFormatsAreWords) {
   EXPECT_EQ(verbose.log_format, LogFormat::kJson);
 }
 
-TEST(OptionsTest, TheDoctorIsACommand) {
+TEST(OptionsTest, TheDoctorIsACommandThatTakesNoFurtherWord) {
   EXPECT_TRUE(options({"doctor"}).doctor);
   EXPECT_FALSE(options({}).doctor);
   EXPECT_FALSE(options({"list"}).doctor);
+  EXPECT_THAT(complaint({"doctor", "now"}), HasSubstr("now"));
+  EXPECT_THAT(complaint({"doctor", "list"}), HasSubstr("list"));
 }
 
 TEST(OptionsTest, TheOptionsMayStandBehindTheCommand) {
   EXPECT_EQ(options({"doctor", "--config.file=a.yaml"}).config_file, "a.yaml");
   EXPECT_EQ(options({"--config.file=a.yaml", "doctor"}).config_file, "a.yaml");
   EXPECT_EQ(options({"list", "L1-*", "--path.sysfs=/host"}).roots.sysfs, "/host");
-}
-
-TEST(OptionsTest, TheDoctorTakesNoFurtherWord) {
-  EXPECT_THAT(complaint({"doctor", "now"}), HasSubstr("now"));
-  EXPECT_THAT(complaint({"doctor", "list"}), HasSubstr("list"));
 }
 
 TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
@@ -199,7 +197,7 @@ TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
   EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
 }
 
-TEST(OptionsTest, ReadinessNeedsEventsOnlyIfAskedTo) {
+TEST(OptionsTest, SwitchesAreOffUnlessTheyAreGiven) {
   EXPECT_FALSE(options({"--config.file", "a.yaml"}).watch_config);
   EXPECT_TRUE(options({"--config.file", "a.yaml", "--config.watch"}).watch_config);
   EXPECT_FALSE(options({}).ready_needs_events);
@@ -251,17 +249,16 @@ TEST(OptionsTest, AnUnknownFlagIsNamed) {
 }
 
 TEST(OptionsTest, TheMetricsCannotTakeThePathOfAnotherPage) {
-  EXPECT_THAT(complaint({"--web.telemetry-path=/"}), HasSubstr("Remedy"));
-  EXPECT_THAT(complaint({"--web.telemetry-path=/-/ready"}), HasSubstr("Remedy"));
-  EXPECT_THAT(complaint({"--web.telemetry-path=/page.js"}), HasSubstr("Remedy"));
-  EXPECT_THAT(complaint({"--web.telemetry-path=metrics"}), HasSubstr("Remedy"));
+  for (const char* path : {"/", "/-/ready", "/page.js", "metrics"}) {
+    EXPECT_THAT(complaint({"--web.telemetry-path", path}), HasSubstr("Remedy")) << path;
+  }
 }
 
 std::string help_of(std::vector<const char*> words) {
   words.push_back("--help");
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(std::get<ExitStatus>(parse(words)), kOk);
-  return testing::internal::GetCapturedStdout();
+  const Printed printed = printed_by([&] { return std::get<ExitStatus>(parse(words)); });
+  EXPECT_EQ(printed.status, kOk);
+  return printed.out;
 }
 
 TEST(OptionsTest, HelpNamesTheExitStatusesAndThatOfACommandRefersToIt) {
@@ -277,8 +274,7 @@ TEST(OptionsTest, HelpNamesTheExitStatusesAndThatOfACommandRefersToIt) {
 TEST(OptionsTest, NoLineOfHelpIsLongerThanATerminal) {
   for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
            {}, {"list"}, {"cgroups"}, {"size"}, {"doctor"}, {"health"}, {"stat"}}) {
-    std::istringstream help{help_of(words)};
-    for (std::string line; std::getline(help, line);) EXPECT_LE(line.size(), 80U) << line;
+    for (const std::string& line : lines_of(help_of(words))) EXPECT_LE(line.size(), 80U) << line;
   }
 }
 
@@ -286,9 +282,9 @@ TEST(OptionsTest, ThePathOfTheMetricsIsPercentEncodedAsClientsSendIt) {
   EXPECT_EQ(options({"--web.telemetry-path=/m\u00e9triques"}).telemetry_path, "/m%C3%A9triques");
   EXPECT_EQ(options({"--web.telemetry-path=/m%C3%A9triques"}).telemetry_path, "/m%C3%A9triques");
   EXPECT_EQ(options({"--web.telemetry-path=/a/b-c_d.e~f"}).telemetry_path, "/a/b-c_d.e~f");
-  EXPECT_THAT(complaint({"--web.telemetry-path=/a b"}), HasSubstr("Remedy"));
-  EXPECT_THAT(complaint({"--web.telemetry-path=/a\nb"}), HasSubstr("Remedy"));
-  EXPECT_THAT(complaint({"--web.telemetry-path=/a?b"}), HasSubstr("Remedy"));
+  for (const char* path : {"/a b", "/a\nb", "/a?b"}) {
+    EXPECT_THAT(complaint({"--web.telemetry-path", path}), HasSubstr("Remedy")) << path;
+  }
 }
 
 }  // namespace
