@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "daemon/web/access_status.h"
+#include "support/few_descriptors.h"
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
 #include "unit/daemon/commands.h"
-#include "unit/http/few_descriptors.h"
 
 namespace pex::daemon {
 namespace {
@@ -174,7 +174,7 @@ TEST_F(WebAccessTest, TriesAgainAfterAWhileWhatFailedForLackOfDescriptors) {
   begin(users("a"));
   write(users("b") + "# longer\n");
   {
-    const http::FewDescriptors none{0};
+    const test::FewDescriptors none{0};
     look();
     look();
   }
