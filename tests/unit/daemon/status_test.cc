@@ -69,6 +69,16 @@ std::shared_ptr<const collect::TargetSet> present(const std::vector<std::string>
   return std::make_shared<const collect::TargetSet>(std::move(set));
 }
 
+/// Of cgroups that have been read twice; at first all their totals were 0.
+Status status_of(const std::vector<std::string>& paths, const collect::ScopePlan& plan,
+                 const std::vector<std::uint64_t>& after) {
+  const auto set = present(paths);
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, std::vector<std::uint64_t>(after.size())),
+             exposition::cgroup_snapshot(plan, set, after));
+  return world.status();
+}
+
 std::vector<std::string> numbered_paths(std::size_t number) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < number; ++i) paths.push_back("/" + std::to_string(1000 + i));
@@ -140,13 +150,6 @@ TEST(StatusTest, HasGroupsThatAreLeftOutAndNoOptionalEventsThatAreMissing) {
   EXPECT_EQ(status.left_out_groups[0].reason, "when.pmu: this machine has no PMU 'power'");
 }
 
-TEST(StatusTest, WhatElseWasRemarkedOnIsARemark) {
-  World world;
-  world.warnings = {"no cgroups are counted: no mounted hierarchy has the perf_event controller"};
-
-  EXPECT_EQ(world.status().warnings, world.warnings);
-}
-
 TEST(StatusTest, CoverageIsOfCpusAndRunningOfTheTimeThatWasWanted) {
   collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}});
   plan.groups[0].shares_pmu = true;
@@ -187,13 +190,9 @@ TEST(StatusTest, GroupsThatOnlyServeOthersAreNotShown) {
 }
 
 TEST(StatusTest, TheBusiestComeFirstByCpuTimeAndEqualOnesByPath) {
-  const auto set = present({"/c", "/d", "/b", "/a"});
-  const collect::ScopePlan plan = test::scope_plan({{"g", {"task-clock", "cycles"}}});
-  World world;
-  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0, 0, 0, 0, 0}),
-             exposition::cgroup_snapshot(plan, set, {5'000'000'000, 1, 5, 9, 5, 9, 10, 9}));
-
-  const Status status = world.status();
+  const Status status =
+      status_of({"/c", "/d", "/b", "/a"}, test::scope_plan({{"g", {"task-clock", "cycles"}}}),
+                {5'000'000'000, 1, 5, 9, 5, 9, 10, 9});
 
   EXPECT_EQ(status.use.ranked_by, history::Role::kCpuTime);
   EXPECT_THAT(paths_of(status), ElementsAre("/c", "/a", "/b", "/d"));
@@ -201,13 +200,8 @@ TEST(StatusTest, TheBusiestComeFirstByCpuTimeAndEqualOnesByPath) {
 }
 
 TEST(StatusTest, TheBusiestAreByCyclesWhereCpuTimeIsNotCounted) {
-  const auto set = present({"/a", "/b"});
-  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles", "instructions"}}});
-  World world;
-  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0}),
-             exposition::cgroup_snapshot(plan, set, {50, 50, 100, 150}));
-
-  const Status status = world.status();
+  const Status status = status_of(
+      {"/a", "/b"}, test::scope_plan({{"g", {"cycles", "instructions"}}}), {50, 50, 100, 150});
 
   EXPECT_EQ(status.use.ranked_by, history::Role::kCycles);
   EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
@@ -215,16 +209,12 @@ TEST(StatusTest, TheBusiestAreByCyclesWhereCpuTimeIsNotCounted) {
 }
 
 TEST(StatusTest, TheBusiestAreByTheFirstEventWhateverItIs) {
-  const auto set = present({"/a", "/b"});
   collect::ScopePlan plan = test::scope_plan({{"g", {"minor-faults", "major-faults"}}});
   plan.columns[0].event.metric = "mapped";
   plan.columns[0].event.unit = Unit::kBytes;
   plan.columns[0].event.scale = 4096;
-  World world;
-  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0}),
-             exposition::cgroup_snapshot(plan, set, {5, 50, 10, 0}));
 
-  const Status status = world.status();
+  const Status status = status_of({"/a", "/b"}, plan, {5, 50, 10, 0});
 
   EXPECT_EQ(status.use.ranked_by, history::Role::kOther);
   EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
@@ -285,27 +275,12 @@ TEST(StatusTest, EveryEventOfTheCpusHasARate) {
   EXPECT_THAT(host[1].points, ElementsAre(Optional(3.0)));
 }
 
-TEST(StatusTest, ACgroupOfWhichNothingIsKnownIsNotAmongTheBusiest) {
-  const auto set = present({"/known", "/starved"});
-  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
-  Snapshot after = exposition::cgroup_snapshot(plan, set, {5, 0});
-  after.cgroup[0].rows[1].value = GroupRow::Value::kNone;
-  World world;
-  world.read(exposition::cgroup_snapshot(plan, set, {0, 0}), after);
-
-  EXPECT_THAT(paths_of(world.status()), ElementsAre("/known"));
-}
-
 TEST(StatusTest, NoMoreThanTheTwentyBusiestAreShown) {
-  const auto set = present(numbered_paths(50));
-  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
   std::vector<std::uint64_t> totals;
   for (std::uint64_t i = 0; i < 50; ++i) totals.push_back(i * 1000);
-  World world;
-  world.read(exposition::cgroup_snapshot(plan, set, std::vector<std::uint64_t>(50)),
-             exposition::cgroup_snapshot(plan, set, totals));
 
-  const std::vector<std::string> paths = paths_of(world.status());
+  const std::vector<std::string> paths =
+      paths_of(status_of(numbered_paths(50), test::scope_plan({{"g", {"cycles"}}}), totals));
 
   ASSERT_EQ(paths.size(), 20U);
   EXPECT_EQ(paths.front(), "/1049");
@@ -423,25 +398,19 @@ TEST(StatusTest, OfCgroupsLeftOutThereIsTheNumberOfAllAndAListOfSome) {
   set.found = std::make_shared<const cgroup::DiscoveryResult>(found);
   set.left_out_reason = "max_series";
   World world;
-  world.snapshot = exposition::cgroup_snapshot(
-      {}, std::make_shared<const collect::TargetSet>(std::move(set)), {});
+  const auto cgroups = [&] {
+    world.snapshot =
+        exposition::cgroup_snapshot({}, std::make_shared<const collect::TargetSet>(set), {});
+    return *world.status().cgroups;
+  };
 
-  const Status status = world.status();
+  EXPECT_EQ(cgroups().left_out, 1234U);
+  EXPECT_EQ(cgroups().left_out_by, "max_series");
+  EXPECT_EQ(cgroups().left_out_setting, "limits.max_series");
+  EXPECT_THAT(cgroups().left_out_paths, ElementsAre("/a", "/b"));
 
-  EXPECT_EQ(status.cgroups->left_out, 1234U);
-  EXPECT_EQ(status.cgroups->left_out_by, "max_series");
-  EXPECT_EQ(status.cgroups->left_out_setting, "limits.max_series");
-  EXPECT_EQ(status.cgroups->left_out_paths, (std::vector<std::string>{"/a", "/b"}));
-}
-
-TEST(StatusTest, NoLimitIsNamedWhenNothingIsLeftOut) {
-  collect::TargetSet set;
-  set.left_out_reason = "max";
-  World world;
-  world.snapshot = exposition::cgroup_snapshot(
-      {}, std::make_shared<const collect::TargetSet>(std::move(set)), {});
-
-  EXPECT_EQ(world.status().cgroups->left_out_by, "");
+  set.found = std::make_shared<const cgroup::DiscoveryResult>();
+  EXPECT_EQ(cgroups().left_out_by, "") << "nothing is left out";
 }
 
 TEST(StatusTest, SeriesAreThoseOfTheSnapshot) {

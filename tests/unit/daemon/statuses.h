@@ -53,22 +53,26 @@ inline Status::Group group_before_the_first_poll() {
   return group;
 }
 
+inline std::vector<Status::Rate> rates_of(const std::string& prefix, double cpu_time, double cycles,
+                                          double instructions, double bytes) {
+  using history::Role;
+  return {{{"task-clock", prefix + "task_clock_seconds_total"},
+           Unit::kSeconds,
+           Role::kCpuTime,
+           cpu_time},
+          {{"cycles", prefix + "cycles_total"}, Unit::kEvents, Role::kCycles, cycles},
+          {{"instructions", prefix + "instructions_total"},
+           Unit::kEvents,
+           Role::kInstructions,
+           instructions},
+          {{"block:block_rq_issue", prefix + "written_bytes_total"}, Unit::kBytes, {}, bytes}};
+}
+
 inline Status::BusyCgroup busy_cgroup(std::string path) {
   Status::BusyCgroup cgroup;
   cgroup.path = std::move(path);
   cgroup.labels = {{"namespace", "shop"}, {"pod", "web-1"}};
-  using history::Role;
-  cgroup.rates = {
-      {{"task-clock", "perf_cgroup_task_clock_seconds_total"},
-       Unit::kSeconds,
-       Role::kCpuTime,
-       0.75},
-      {{"cycles", "perf_cgroup_cycles_total"}, Unit::kEvents, Role::kCycles, 2.4e9},
-      {{"instructions", "perf_cgroup_instructions_total"},
-       Unit::kEvents,
-       Role::kInstructions,
-       3.24e9},
-      {{"block:block_rq_issue", "perf_cgroup_written_bytes_total"}, Unit::kBytes, {}, 1.5e6}};
+  cgroup.rates = rates_of("perf_cgroup_", 0.75, 2.4e9, 3.24e9, 1.5e6);
   cgroup.instructions_per_cycle = 1.35;
   cgroup.points = {0.5, std::nullopt, 1.0};
   return cgroup;
@@ -78,18 +82,7 @@ inline Status::BusySum busy_sum(std::string space, std::string container) {
   Status::BusySum sum;
   sum.labels = {{"namespace", std::move(space)}, {"container", std::move(container)}};
   sum.members = 3;
-  using history::Role;
-  sum.rates = {
-      {{"task-clock", "perf_workload_task_clock_seconds_total"},
-       Unit::kSeconds,
-       Role::kCpuTime,
-       1.25},
-      {{"cycles", "perf_workload_cycles_total"}, Unit::kEvents, Role::kCycles, 4.8e9},
-      {{"instructions", "perf_workload_instructions_total"},
-       Unit::kEvents,
-       Role::kInstructions,
-       2.4e9},
-      {{"block:block_rq_issue", "perf_workload_written_bytes_total"}, Unit::kBytes, {}, 3e6}};
+  sum.rates = rates_of("perf_workload_", 1.25, 4.8e9, 2.4e9, 3e6);
   sum.instructions_per_cycle = 0.5;
   sum.points = {std::nullopt, 1.0, 1.5};
   return sum;
