@@ -73,12 +73,10 @@ class LookoutTest : public testing::Test {
 
   /// Runs the loop, on which nobody polls, until so many groups are open.
   bool opens(const collect::Collector& collector, std::size_t groups) {
-    const auto end = std::chrono::steady_clock::now() + test::kPatience;
-    while (std::chrono::steady_clock::now() < end) {
+    return test::comes_true([&] {
       loop_.run_for(10ms);
-      if (!collector.is_busy() && kernel_.still_open() == groups) return true;
-    }
-    return false;
+      return !collector.is_busy() && kernel_.still_open() == groups;
+    });
   }
 
   static constexpr auto kInterval = 1s;  // so often that inotify alone makes it look in between

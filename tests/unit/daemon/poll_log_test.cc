@@ -16,18 +16,20 @@ collect::PollReport report_of(std::size_t by_records, std::vector<int> without) 
   return report;
 }
 
-TEST(PollLogTest, SaysOnceWhichCpusCountByRecordsAgain) {
+/// What is logged of these polls.
+std::string log_of(const std::vector<collect::PollReport>& reports) {
   testing::internal::CaptureStderr();
   {
     Log log{LogLevel::kInfo, LogFormat::kLogfmt};
     PollLog polls{log};
-    const PollLog::Clock::time_point now = PollLog::Clock::now();
-    polls.add(report_of(4, {}), now);
-    polls.add(report_of(1, {1, 2, 3}), now);
-    polls.add(report_of(3, {2}), now);
-    polls.add(report_of(3, {2}), now);
+    for (const collect::PollReport& report : reports) polls.add(report, PollLog::Clock::now());
   }
-  const std::string logged = testing::internal::GetCapturedStderr();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(PollLogTest, SaysOnceWhichCpusCountByRecordsAgain) {
+  const std::string logged =
+      log_of({report_of(4, {}), report_of(1, {1, 2, 3}), report_of(3, {2}), report_of(3, {2})});
 
   const std::string line = "cgroups are counted by records of switches again on CPUs 1,3";
   const std::size_t at = logged.find(line);
@@ -36,15 +38,7 @@ TEST(PollLogTest, SaysOnceWhichCpusCountByRecordsAgain) {
 }
 
 TEST(PollLogTest, SaysNothingOfACpuThatIsOffline) {
-  testing::internal::CaptureStderr();
-  {
-    Log log{LogLevel::kInfo, LogFormat::kLogfmt};
-    PollLog polls{log};
-    polls.add(report_of(1, {1}), PollLog::Clock::now());
-    polls.add(report_of(1, {}), PollLog::Clock::now());
-  }
-
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(log_of({report_of(1, {1}), report_of(1, {})}), "");
 }
 
 }  // namespace

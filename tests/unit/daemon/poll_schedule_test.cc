@@ -23,32 +23,23 @@ PollSchedule due_at(Time due) {
   return schedule;
 }
 
-TEST(PollScheduleTest, TheTimeAPollTakesDoesNotStretchThePeriod) {
-  PollSchedule schedule = due_at(kDue);
-
-  EXPECT_EQ(schedule.advance(kDue + 300ms), 0U);
-  EXPECT_EQ(schedule.due(), kDue + kPeriod);
-}
-
 TEST(PollScheduleTest, PollsWhoseTimeHasPassedAreSkippedAndCounted) {
-  PollSchedule schedule = due_at(kDue);
+  const struct {
+    Time::duration after;
+    std::size_t skipped;
+    Time::duration next;
+  } rows[] = {
+      {300ms, 0, kPeriod},  // the time a poll takes does not stretch the period
+      {3'400ms, 3, 4 * kPeriod},
+      {kPeriod, 1, 2 * kPeriod},  // the next poll is never now
+      {-5ms, 0, kPeriod},         // the clock stands before the deadline
+  };
+  for (const auto& [after, skipped, next] : rows) {
+    PollSchedule schedule = due_at(kDue);
 
-  EXPECT_EQ(schedule.advance(kDue + 3'400ms), 3U);
-  EXPECT_EQ(schedule.due(), kDue + 4 * kPeriod);
-}
-
-TEST(PollScheduleTest, TheNextPollIsNeverNow) {
-  PollSchedule schedule = due_at(kDue);
-
-  EXPECT_EQ(schedule.advance(kDue + kPeriod), 1U);
-  EXPECT_EQ(schedule.due(), kDue + 2 * kPeriod);
-}
-
-TEST(PollScheduleTest, AClockThatStandsBeforeTheDeadlineMissesNothing) {
-  PollSchedule schedule = due_at(kDue);
-
-  EXPECT_EQ(schedule.advance(kDue - 5ms), 0U);
-  EXPECT_EQ(schedule.due(), kDue + kPeriod);
+    EXPECT_EQ(schedule.advance(kDue + after), skipped) << after.count();
+    EXPECT_EQ(schedule.due(), kDue + next) << after.count();
+  }
 }
 
 TEST(PollScheduleTest, APollThatIsAskedForTakesThePlaceOfTheNextOne) {

@@ -29,14 +29,16 @@ class ReloaderTest : public testing::Test {
     reloader_.request([this](const Reloader::Outcome&) { ++answered_; }, now);
   }
 
-  void await_answers(int answers) {
-    const auto limit = Clock::now() + test::kPatience;
-    while (answered_ < answers && Clock::now() < limit) {
+  /// Runs the loop until as many are there.
+  void await(const int& number, int wanted) {
+    (void)test::comes_true([&] {
       loop_.restart();
       loop_.run_for(1ms);
-    }
-    ASSERT_EQ(answered_, answers);
+      return number >= wanted;
+    });
+    ASSERT_EQ(number, wanted);
   }
+  void await_answers(int answers) { await(answered_, answers); }
 
   boost::asio::io_context loop_;
   int begun_ = 0;
@@ -144,13 +146,8 @@ TEST_F(ReloaderTest, PlansAgainIfACheckOnItsThreadAsksForThat) {
     checked_on = std::this_thread::get_id();
     return true;
   });
-  const auto limit = Clock::now() + test::kPatience;
-  while (begun_ == 0 && Clock::now() < limit) {
-    loop_.restart();
-    loop_.run_for(1ms);
-  }
+  await(begun_, 1);
 
-  EXPECT_EQ(begun_, 1);
   EXPECT_EQ(last_, Reloader::Configuration::kInForce);
   EXPECT_NE(checked_on, std::this_thread::get_id());
 }

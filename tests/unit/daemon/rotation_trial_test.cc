@@ -13,95 +13,58 @@ namespace pex::daemon {
 namespace {
 
 using namespace std::chrono_literals;
+using enum RunningTimes;
 using Kind = test::ScriptedKernel::Answer::Kind;
-using Groups = std::vector<RotationTimes>;
 
-constexpr auto kSlot = 4ms;
-constexpr auto kLength = 300ms;
+struct Trial {
+  const char* name;
+  std::vector<RotationTimes> groups;  ///< enabled, running, and the time by the clock
+  RunningTimes times;
+  std::chrono::milliseconds mux_interval{4};
+};
 
-TEST(RunningTimesTest, AreRightWhereTimesAndClocksAgree) {
-  EXPECT_EQ(judge(Groups{{300ms, 101ms, 100ms}, {300ms, 99ms, 100ms}, {300ms, 100ms, 100ms}}, kSlot,
-                  kLength),
-            RunningTimes::kRight);
+const Trial kTrials[] = {
+    {"TimesAndClocksAgree",
+     {{300ms, 101ms, 100ms}, {300ms, 99ms, 100ms}, {300ms, 100ms, 100ms}},
+     kRight},
+    {"OneGroupHasTheTimeOfAnother",
+     {{300ms, 163ms, 100ms}, {300ms, 137ms, 100ms}, {300ms, 0ms, 100ms}},
+     kWrong},
+    {"OneGroupOfManyIsWrong",
+     {{300ms, 100ms, 100ms}, {300ms, 109ms, 100ms}, {300ms, 100ms, 100ms}},
+     kWrong},
+    {"TwoMuxIntervalsApart", {{300ms, 108ms, 100ms}, {300ms, 92ms, 100ms}}, kRight},
+    {"MoreThanTwoMuxIntervalsApart", {{300ms, 108ms + 1ns, 100ms}, {300ms, 92ms, 100ms}}, kWrong},
+    {"TwoPercentOfALongTrialApart", {{1s, 320ms, 300ms}, {1s, 300ms, 300ms}}, kRight},
+    {"MoreThanTwoPercentApart", {{1s, 320ms + 1ns, 300ms}, {1s, 300ms, 300ms}}, kWrong},
+    {"ApartByMoreThanShortMuxIntervals", {{300ms, 109ms, 100ms}, {300ms, 91ms, 100ms}}, kWrong},
+    {"ApartByLongMuxIntervals", {{300ms, 109ms, 100ms}, {300ms, 91ms, 100ms}}, kRight, 5ms},
+    {"NoGroupHadToWait", {{300ms, 300ms, 299ms}, {300ms, 300ms, 299ms}}, kFewRotations},
+    {"NoGroupWasLetOnThePmu", {{300ms, 0ms, 0ms}, {300ms, 0ms, 0ms}}, kFewRotations},
+    {"OneGroupHadThePmuAllTheTime", {{300ms, 299ms, 299ms}, {300ms, 0ms, 0ms}}, kRight},
+    {"OneGroupHadItAllTheTimeByTheClockOnly", {{300ms, 100ms, 299ms}, {300ms, 200ms, 0ms}}, kWrong},
+    {"TenRotations", {{300ms, 100ms, 100ms}, {300ms, 200ms, 200ms}}, kRight, 30ms},
+    {"FewerThanTenRotations", {{300ms, 100ms, 100ms}, {300ms, 200ms, 200ms}}, kFewRotations, 31ms},
+    {"OtherWorkHadTheCpuForLong",
+     {{224ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}},
+     kCpuShared},
+    {"OtherWorkHadTheCpuForAQuarter",
+     {{225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}},
+     kRight},
+    {"WrongAlthoughOtherWorkHadTheCpuForLong",
+     {{124ms, 53ms, 42ms}, {124ms, 45ms, 41ms}, {123ms, 26ms, 41ms}},
+     kWrong},
+    {"TheGroupsNeverWantedThePmu", {{0ms, 0ms, 0ms}, {0ms, 0ms, 0ms}}, kCpuShared},
+};
+
+class RunningTimesTest : public testing::TestWithParam<Trial> {};
+
+TEST_P(RunningTimesTest, AreJudgedByTheClocksOfTheGroups) {
+  EXPECT_EQ(judge(GetParam().groups, GetParam().mux_interval, 300ms), GetParam().times);
 }
 
-TEST(RunningTimesTest, AreWrongWhereOneGroupHasTheTimeOfAnother) {
-  EXPECT_EQ(judge(Groups{{300ms, 163ms, 100ms}, {300ms, 137ms, 100ms}, {300ms, 0ms, 100ms}}, kSlot,
-                  kLength),
-            RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, AreWrongInOneGroupOfMany) {
-  EXPECT_EQ(judge(Groups{{300ms, 100ms, 100ms}, {300ms, 109ms, 100ms}, {300ms, 100ms, 100ms}},
-                  kSlot, kLength),
-            RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, MayBeTwoMuxIntervalsApartAndNotMore) {
-  const Groups two_turns{{300ms, 108ms, 100ms}, {300ms, 92ms, 100ms}};
-  const Groups more{{300ms, 108ms + 1ns, 100ms}, {300ms, 92ms, 100ms}};
-
-  EXPECT_EQ(judge(two_turns, kSlot, kLength), RunningTimes::kRight);
-  EXPECT_EQ(judge(more, kSlot, kLength), RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, MayBeTwoPercentOfALongTrialApart) {
-  const Groups two_percent{{1000ms, 320ms, 300ms}, {1000ms, 300ms, 300ms}};
-  const Groups more{{1000ms, 320ms + 1ns, 300ms}, {1000ms, 300ms, 300ms}};
-
-  EXPECT_EQ(judge(two_percent, kSlot, kLength), RunningTimes::kRight);
-  EXPECT_EQ(judge(more, kSlot, kLength), RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, MayBeFurtherApartWhereMuxIntervalsAreLonger) {
-  const Groups groups{{300ms, 109ms, 100ms}, {300ms, 91ms, 100ms}};
-
-  EXPECT_EQ(judge(groups, 4ms, kLength), RunningTimes::kWrong);
-  EXPECT_EQ(judge(groups, 5ms, kLength), RunningTimes::kRight);
-}
-
-TEST(RunningTimesTest, CannotBeDeterminedWhereNoGroupHadToWait) {
-  EXPECT_EQ(judge(Groups{{300ms, 300ms, 299ms}, {300ms, 300ms, 299ms}}, kSlot, kLength),
-            RunningTimes::kFewRotations);
-}
-
-TEST(RunningTimesTest, CannotBeDeterminedWhereNoGroupWasLetOnThePmu) {
-  EXPECT_EQ(judge(Groups{{300ms, 0ms, 0ms}, {300ms, 0ms, 0ms}}, kSlot, kLength),
-            RunningTimes::kFewRotations);
-}
-
-TEST(RunningTimesTest, CanBeDeterminedWhereOneGroupHadThePmuAllTheTime) {
-  EXPECT_EQ(judge(Groups{{300ms, 299ms, 299ms}, {300ms, 0ms, 0ms}}, kSlot, kLength),
-            RunningTimes::kRight);
-  EXPECT_EQ(judge(Groups{{300ms, 100ms, 299ms}, {300ms, 200ms, 0ms}}, kSlot, kLength),
-            RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, CannotBeDeterminedOfFewerThanTenRotations) {
-  const Groups groups{{300ms, 100ms, 100ms}, {300ms, 200ms, 200ms}};
-
-  EXPECT_EQ(judge(groups, 30ms, kLength), RunningTimes::kRight);
-  EXPECT_EQ(judge(groups, 31ms, kLength), RunningTimes::kFewRotations);
-}
-
-TEST(RunningTimesTest, CannotBeDeterminedRightWhereOtherWorkHadTheCpuForLong) {
-  const Groups groups{{224ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}};
-  const Groups longer{{225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}};
-
-  EXPECT_EQ(judge(groups, kSlot, kLength), RunningTimes::kCpuShared);
-  EXPECT_EQ(judge(longer, kSlot, kLength), RunningTimes::kRight);
-}
-
-TEST(RunningTimesTest, AreWrongEvenWhereOtherWorkHadTheCpuForLong) {
-  const Groups groups{{124ms, 53ms, 42ms}, {124ms, 45ms, 41ms}, {123ms, 26ms, 41ms}};
-
-  EXPECT_EQ(judge(groups, kSlot, kLength), RunningTimes::kWrong);
-}
-
-TEST(RunningTimesTest, CannotBeDeterminedWhereTheGroupsNeverWantedThePmu) {
-  EXPECT_EQ(judge(Groups{{0ms, 0ms, 0ms}, {0ms, 0ms, 0ms}}, kSlot, kLength),
-            RunningTimes::kCpuShared);
-}
+INSTANTIATE_TEST_SUITE_P(Where, RunningTimesTest, testing::ValuesIn(kTrials),
+                         [](const auto& row) { return row.param.name; });
 
 /// A PMU on which `general` branch-misses can be counted at once.
 plan::FreeCounters counters(std::size_t general) {
@@ -139,20 +102,13 @@ TEST(RotationTrialTest, OpensThreeGroupsOfWhichNoTwoFitAndEachAloneDoes) {
   }
 }
 
-TEST(RotationTrialTest, WorksForAsLongAsItIsAsked) {
+TEST(RotationTrialTest, WorksForAsLongAsItIsAskedAndLeavesNothingOpen) {
   test::ScriptedKernel kernel;
   const auto start = std::chrono::steady_clock::now();
 
   ASSERT_TRUE(try_rotation(kernel, counters(4), kPlace, 20ms));
 
   EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
-}
-
-TEST(RotationTrialTest, LeavesNothingOpen) {
-  test::ScriptedKernel kernel;
-
-  ASSERT_TRUE(try_rotation(kernel, counters(4), kPlace, 1ms));
-
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
