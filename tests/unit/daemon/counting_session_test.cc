@@ -1,5 +1,6 @@
 #include "daemon/run/counting_session.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,6 +17,8 @@
 
 namespace pex::daemon {
 namespace {
+
+using testing::FieldsAre;
 
 /// One configuration in force, and another one that takes its place.
 class CountingSessionTest : public testing::Test {
@@ -269,19 +272,16 @@ TEST_F(CountingSessionTest, NoKeyIsWithoutAnEffect) {
 
 TEST_F(CountingSessionTest, CountsTheGroupsThatAreKeptOpenedAndClosed) {
   const std::string two = kGroups + "  - {name: other, events: [page-faults], scope: [cpu]}\n";
-  const auto is = [](const GroupChanges& groups, std::size_t kept, std::size_t opened,
-                     std::size_t closed) {
-    EXPECT_EQ(groups.kept, kept);
-    EXPECT_EQ(groups.opened, opened);
-    EXPECT_EQ(groups.closed, closed);
-  };
+
   CountingSession first = start(kGroups);
-  is(first.groups, 0, 2, 0);
   CountingSession second = start(two, &first);
-  is(second.groups, 2, 1, 0);
   CountingSession third = start(kGroups, &second);
-  is(third.groups, 2, 0, 1);
-  is(start(kGroups + "cpus: {exclude: [\"7\"]}\n", &third).groups, 0, 2, 2);
+  const CountingSession restarted = start(kGroups + "cpus: {exclude: [\"7\"]}\n", &third);
+
+  EXPECT_THAT(first.groups, FieldsAre(0U, 2U, 0U));
+  EXPECT_THAT(second.groups, FieldsAre(2U, 1U, 0U));
+  EXPECT_THAT(third.groups, FieldsAre(2U, 0U, 1U));
+  EXPECT_THAT(restarted.groups, FieldsAre(0U, 2U, 2U));
 }
 
 TEST_F(CountingSessionTest, AProbeInAFileThatMayHaveBeenReplacedIsOpenedAgain) {
