@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "daemon/run/poll_log.h"
 
 namespace pex::daemon {
 namespace {
@@ -155,6 +159,38 @@ TEST(LateAfterTest, LeavesHalfOfTheIntervalWithinBounds) {
   const Case cases[] = {
       {100ms, 100ms}, {250ms, 125ms}, {1000ms, 500ms}, {15'000ms, 2000ms}, {hours{1}, 2000ms}};
   for (const Case& each : cases) EXPECT_EQ(late_after(each.interval), each.late_after);
+}
+
+collect::PollReport report_of(std::size_t by_records, std::vector<int> without) {
+  collect::PollReport report;
+  report.now.cpus_by_records = by_records;
+  report.now.cpus_without_records = std::move(without);
+  return report;
+}
+
+/// What is logged of these polls.
+std::string log_of(const std::vector<collect::PollReport>& reports) {
+  testing::internal::CaptureStderr();
+  {
+    Log log{LogLevel::kInfo, LogFormat::kLogfmt};
+    PollLog polls{log};
+    for (const collect::PollReport& report : reports) polls.add(report, PollLog::Clock::now());
+  }
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(PollLogTest, SaysOnceWhichCpusCountByRecordsAgain) {
+  const std::string logged =
+      log_of({report_of(4, {}), report_of(1, {1, 2, 3}), report_of(3, {2}), report_of(3, {2})});
+
+  const std::string line = "cgroups are counted by records of switches again on CPUs 1,3";
+  const std::size_t at = logged.find(line);
+  ASSERT_NE(at, logged.npos) << logged;
+  EXPECT_EQ(logged.find("again", at + line.size()), logged.npos) << logged;
+}
+
+TEST(PollLogTest, SaysNothingOfACpuThatIsOffline) {
+  EXPECT_EQ(log_of({report_of(1, {1}), report_of(1, {})}), "");
 }
 
 }  // namespace

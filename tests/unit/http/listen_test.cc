@@ -10,7 +10,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "http/server.h"
