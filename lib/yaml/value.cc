@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "yaml/plain_text.h"
 
@@ -199,10 +200,15 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
   Entries found;
   DuplicateKeys duplicates("keep one of the two");
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
-    const Node& key = node_->children[i];
+    Node key = node_->children[i];
     if (!is_plain_key(key, known_keys(known))) continue;
     const Node& value = node_->children[i + 1];
-    const bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
+    const auto knows = [&known](std::string_view name) {
+      return std::find(known.begin(), known.end(), name) != known.end();
+    };
+    // Programs that read YAML 1.1 take the key "on" for a flag.
+    if (iequals(key.text, "true") && knows("on")) key.text = "on";
+    const bool is_known = knows(key.text);
     const Value here = at_key(key, is_known);
     if (is_known && duplicates.add(key.text, here)) {
       found.known.emplace_back(key.text, inner(value, here.at().key));

@@ -732,5 +732,16 @@ TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
   EXPECT_EQ(loaded.config.groups[0].events.size(), 2U);
 }
 
+TEST(LoadTest, TakesTheKeyOnAsWritersOfYaml11WriteIt) {
+  for (const char* on : {"on", "'on'", "true", "\"true\"", "True"}) {
+    const Loaded loaded =
+        load_text("groups: [{name: a, events: [cycles], scope: cpu, duty_cycle: {every: 1m, " +
+                      std::string(on) + ": 5s}}]\n",
+                  "c.yaml");
+
+    EXPECT_THAT(messages(loaded), IsEmpty()) << on;
+  }
+}
+
 }  // namespace
 }  // namespace pex::config::load_test
