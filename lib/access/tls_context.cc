@@ -130,16 +130,19 @@ Result<Key> read_key(const Pem& pem) {
   return key;
 }
 
+constexpr const char* kStronger =
+    "make a new one, with an RSA key of at least 2048 bits or an EC key, and signed with SHA-256";
+
 Result<> use_certificate(SSL_CTX* context, const TlsSettings& settings) {
   auto chain = read_certificates(kCertificate, settings.certificate);
   if (!chain) return chain.error();
   const std::string attempted = "use " + name_of(kCertificate, settings.certificate);
   if (SSL_CTX_use_certificate(context, chain->front().get()) != 1) {
-    return failed(attempted, kCertificate.remedy);
+    return failed(attempted, kStronger);
   }
   for (auto each = chain->begin() + 1; each != chain->end(); ++each) {
     if (SSL_CTX_add1_chain_cert(context, each->get()) != 1) {
-      return failed(attempted, kCertificate.remedy);
+      return failed(attempted, kStronger);
     }
   }
   return {};

@@ -281,5 +281,16 @@ TEST(AccessTest, LetsClientsWithoutALoginInUnlessUsersOrVerifiedCertificatesAreN
       lets_in({.users = {{"u", "$2b$04$abcdefghijklmnopqrstuu1yHHzeesYlaDAogf8rz2bpLgGRIp.lG"}}}));
 }
 
+TEST(AccessTest, SaysWhatAWeakCertificateIsToBeReplacedBy) {
+  const Identity weak{{.is_rsa = true, .rsa_bits = 1024}};
+  AccessSettings settings = with_tls();
+  settings.tls->certificate = {.text = weak.certificate()};
+  settings.tls->key = {.text = weak.key()};
+
+  EXPECT_EQ(complaint_about(settings),
+            "use certificate in the web configuration: ee key too small. Remedy: make a new one, "
+            "with an RSA key of at least 2048 bits or an EC key, and signed with SHA-256");
+}
+
 }  // namespace
 }  // namespace pex::access

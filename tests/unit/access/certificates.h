@@ -18,11 +18,12 @@ struct Subject {
   bool is_authority = false;
   bool is_rsa = false;  ///< else P-256, or Ed25519
   bool is_ed25519 = false;
+  unsigned rsa_bits = 2048;
   long valid_from = -3600;  ///< s from now
   long valid_until = 3600;
 };
 
-/// A certificate with its key (RSA: of 2048 bits), made on the spot; what cannot be made
+/// A certificate with its key, made on the spot; what cannot be made
 /// ends the program.
 class Identity {
  public:
@@ -57,7 +58,7 @@ class Identity {
   };
 
   Identity(const Subject& subject, const Identity* issuer)
-      : key_(subject.is_rsa       ? EVP_RSA_gen(2048u)
+      : key_(subject.is_rsa       ? EVP_RSA_gen(subject.rsa_bits)
              : subject.is_ed25519 ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")
                                   : EVP_EC_gen("P-256")),
         certificate_(X509_new()) {
