@@ -60,10 +60,11 @@ std::optional<double> parse_decimal(std::string_view text) {
   return error == std::errc() ? number : 0;
 }
 
-/// 1e+06, as programs in Go write a large number that they read from JSON or YAML.
-std::optional<std::uint64_t> parse_power(std::string_view text) {
+/// 1e+06, as programs in Go write a large number that they read from JSON or YAML, and 50000.0, as
+/// others write a number that they computed.
+std::optional<std::uint64_t> parse_float(std::string_view text) {
   constexpr double kExact = 1LL << 53;
-  if (text.find_first_of("eE") == text.npos) return {};
+  if (text.find_first_of(".eE") == text.npos) return {};
   const std::optional<double> number = parse_decimal(text);
   const bool is_whole =
       number && *number > 0 && *number <= kExact && *number == std::floor(*number);
@@ -113,12 +114,12 @@ std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& 
   const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
   if (!text) return {};
 
-  const std::optional<std::uint64_t> power = parse_power(*text);
-  if (const auto wrong = power ? std::nullopt : wrong_spelling_of_whole(*text)) {
+  const std::optional<std::uint64_t> from_float = parse_float(*text);
+  if (const auto wrong = from_float ? std::nullopt : wrong_spelling_of_whole(*text)) {
     value.refuse(fmt::format("{} {}", value.quoted_text(), *wrong), remedy + ", in plain digits");
     return {};
   }
-  const std::optional<std::uint64_t> number = power ? power : parse_unsigned(*text);
+  const std::optional<std::uint64_t> number = from_float ? from_float : parse_unsigned(*text);
   if (number && range.min <= *number && *number <= range.max) return number;
   value.refuse(value.quoted_text() + " is out of range", remedy);
   return {};

@@ -743,5 +743,12 @@ TEST(LoadTest, TakesTheKeyOnAsWritersOfYaml11WriteIt) {
   }
 }
 
+TEST(LoadTest, TakesAWholeNumberAsWritersOfFloatsWriteIt) {
+  const Loaded loaded = load_text(kOneGroup + "limits: {max_series: 4000.0}\n", "c.yaml");
+
+  EXPECT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.limits.max_series, 4000U);
+}
+
 }  // namespace
 }  // namespace pex::config::load_test
