@@ -142,10 +142,11 @@ bool move_thread_off(pthread_t thread, int cpu) {
 }
 
 Remedy thread_remedy() {
-  rlimit space{};
-  ::getrlimit(RLIMIT_AS, &space);
-  if (space.rlim_cur != RLIM_INFINITY) {
-    return "raise the limit of the address space: LimitAS= in the unit, or ulimit -v";
+  for (const auto memory : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    ::getrlimit(memory, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY) continue;
+    return "raise the limit of memory: LimitAS= or LimitDATA= in the unit, or ulimit -v or -d";
   }
   return "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)";
 }

@@ -165,5 +165,16 @@ TEST(BindThreadTest, LeavesTheThreadOnThatCpu) {
 
 TEST(BindThreadTest, FailsForACpuThatIsNotThere) { EXPECT_FALSE(bind_thread_to(100'000)); }
 
+TEST(ThreadRemedyTest, IsMemoryWhereThatIsLimited) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_DATA, &before);
+  const rlimit limit{rlim_t{1} << 60, before.rlim_max};
+  ::setrlimit(RLIMIT_DATA, &limit);
+  const std::string remedy = thread_remedy().text();
+  ::setrlimit(RLIMIT_DATA, &before);
+
+  EXPECT_NE(remedy.find("LimitDATA="), std::string::npos) << remedy;
+}
+
 }  // namespace
 }  // namespace pex::host
