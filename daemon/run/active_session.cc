@@ -1,11 +1,9 @@
 #include "daemon/run/active_session.h"
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/boot_clock.h"
@@ -114,31 +112,15 @@ ActiveSession::ActiveSession(const Options& options, perf::PerfKernel& kernel, L
       guard_(guard),
       mounted_(host::mount_of_file(options.roots, options.config_file)) {}
 
-/// A mount stays that of the old file or directory: an editor that keeps a file as its backup gives
-/// it another name where it is mounted from.
-std::optional<Error> ActiveSession::renamed_file() const {
-  const std::optional<host::Mount> now = host::mount_of_file(options_.roots, options_.config_file);
-  if (!now || !mounted_ || now->id != mounted_->id || now->root == mounted_->root) return {};
-  const bool has_name = !now->root.ends_with("//deleted");  // proc_pid_mountinfo(5)
-  std::error_code ignored;
-  const bool is_directory = std::filesystem::is_directory(now->point, ignored);
-  return Error{0,
-               "read the configuration '" + options_.config_file +
-                   "': " + (is_directory ? "its directory" : "it") +
-                   " was replaced or deleted where it is mounted from" +
-                   (has_name ? ", and is called '" + now->root + "' there" : ""),
-               is_directory ? "restart, which mounts the new directory; next time replace the file "
-                              "in the directory"
-                            : "mount the directory of the file, not the file alone: a mount of a "
-                              "file keeps the old one"};
-}
-
 const plan::Plan* ActiveSession::plan_in_force() const {
   return in_force() == nullptr ? nullptr : &in_force()->plan;
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
-  if (std::optional<Error> renamed = renamed_file()) return std::vector{*std::move(renamed)};
+  if (std::optional<Error> renamed = host::renamed_since(
+          mounted_, options_.roots, options_.config_file, "the configuration")) {
+    return std::vector{*std::move(renamed)};
+  }
   plan::Supervision by;
   if (guard_ != nullptr) {
     by.allow = [this](const config::Loaded& loaded) { return guard_->begin(loaded); };

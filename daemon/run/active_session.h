@@ -67,7 +67,6 @@ class ActiveSession final : public prometheus::Collectable {
  private:
   using Planned = Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>>;
 
-  std::optional<Error> renamed_file() const;
   const CountingSession* in_force() const { return current_.collector ? &current_ : nullptr; }
   const plan::Plan* plan_in_force() const;
   Result<CountingSession, std::vector<Error>> start(Planned planned) const;

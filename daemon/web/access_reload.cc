@@ -151,7 +151,22 @@ Result<AccessReload, std::vector<Error>> AccessReload::load(
   access.stamps_ = std::move(reading.stamps);
   access.in_force_ = std::move(reading.protections);
   access.access_ = *std::move(reading.access);
+  access.renamed_files();
   return access;
+}
+
+/// Of those that were read, which are those of an earlier reading also where they have been
+/// replaced.
+std::vector<Error> AccessReload::renamed_files() {
+  std::vector<Error> errors;
+  for (const std::string& path : stamps_.paths()) {
+    const auto [known, is_new] = mounts_.try_emplace(path);
+    if (is_new) known->second = host::mount_of_file({}, path);
+    if (auto renamed = host::renamed_since(known->second, {}, path, "the file")) {
+      errors.push_back(*std::move(renamed));
+    }
+  }
+  return errors;
 }
 
 std::shared_ptr<const access::Access> AccessReload::current(const OnReload& on_reload,
@@ -213,6 +228,8 @@ AccessReload::Reload AccessReload::decide(Reading& reading) {
     reload.errors = std::move(reading.access.error());
     return reload;
   }
+  reload.errors = renamed_files();
+  if (!reload.errors.empty()) return reload;
   reload.downgrades = access::downgrades(in_force_, reading.protections);
   const bool opens = opens_any(reload.downgrades);
   if (opens && !reading.allows_downgrade) {

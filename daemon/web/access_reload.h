@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/result.h"
 #include "daemon/web/file_fingerprints.h"
 #include "daemon/web/moment.h"
+#include "host/mounts.h"
 #include "yaml/diagnostic.h"
 
 namespace pex::daemon {
@@ -71,10 +73,12 @@ class AccessReload {
   void report_unstable(const OnReload& on_reload, const Moment& now);
   void decide(Reading reading, const OnReload& on_reload, const Moment& now);
   Reload decide(Reading& reading);
+  std::vector<Error> renamed_files();
 
   std::string file_;
   std::vector<std::string> required_;
   FileFingerprints stamps_;  ///< of the last reading, failed or not
+  std::map<std::string, std::optional<host::Mount>> mounts_;  ///< of files, when first read
   std::optional<Pending> pending_;
   /// When to retry without a change: a system call had failed.
   std::optional<std::chrono::steady_clock::time_point> retry_at_;

@@ -20,6 +20,12 @@ void FileFingerprints::add(std::string path) {
   files_.emplace_back(std::move(path), stamp);
 }
 
+std::vector<std::string> FileFingerprints::paths() const {
+  std::vector<std::string> all;
+  for (const auto& [path, stamp] : files_) all.push_back(path);
+  return all;
+}
+
 FileFingerprints FileFingerprints::again() const {
   FileFingerprints now;
   for (const auto& [path, stamp] : files_) now.add(path);

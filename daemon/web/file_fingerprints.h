@@ -16,6 +16,8 @@ class FileFingerprints {
   /// One more file, as it is now.
   void add(std::string path);
 
+  std::vector<std::string> paths() const;
+
   /// The same files, as they are now.
   FileFingerprints again() const;
 

@@ -86,4 +86,22 @@ std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& pa
   return found;
 }
 
+std::optional<Error> renamed_since(const std::optional<Mount>& before, const HostRoots& roots,
+                                   const std::string& path, std::string_view noun) {
+  const std::optional<Mount> now = before ? mount_of_file(roots, path) : std::nullopt;
+  if (!now || now->id != before->id || now->root == before->root) return {};
+  const bool has_name = !now->root.ends_with("//deleted");  // proc_pid_mountinfo(5)
+  std::error_code ignored;
+  const bool is_directory = std::filesystem::is_directory(now->point, ignored);
+  return Error{0,
+               "read " + std::string(noun) + " '" + path +
+                   "': " + (is_directory ? "its directory" : "it") +
+                   " was replaced or deleted where it is mounted from" +
+                   (has_name ? ", and is called '" + now->root + "' there" : ""),
+               is_directory ? "restart, which mounts the new directory; next time replace the file "
+                              "in the directory"
+                            : "mount the directory of the file, not the file alone: a mount of a "
+                              "file keeps the old one"};
+}
+
 }  // namespace pex::host

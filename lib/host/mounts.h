@@ -33,4 +33,9 @@ Result<std::vector<Mount>> read_mounts(const HostRoots& roots);
 /// root. A later mount there has another id, and a rename where it is mounted from another root.
 std::optional<Mount> mount_of_file(const HostRoots& roots, const std::string& path);
 
+/// Why `path`, in the mount that it had `before`, is still the old file: an editor that keeps that
+/// as its backup gives it another name where it is mounted from. `noun`: "the configuration".
+std::optional<Error> renamed_since(const std::optional<Mount>& before, const HostRoots& roots,
+                                   const std::string& path, std::string_view noun);
+
 }  // namespace pex::host

@@ -422,6 +422,18 @@ class ReplacedFileTest(unittest.TestCase):
                 daemon.logged("level=error", "its directory was replaced", logged)
                 daemon.logged("level=error", "configuration not reloaded")
 
+    def test_a_web_configuration_that_is_replaced_behind_its_mount_is_not_reloaded(self):
+        harness.require_mounts()
+        for name in ("host", "mounted"):
+            self.write(f"{self.folder}/{name}", "{}\n")
+        bind = f'mount --bind {self.folder}/host {self.folder}/mounted && exec "$@"'
+        daemon = self.enterContext(harness.Daemon(
+            CONFIG, f"--web.config.file={self.folder}/mounted",
+            wrapper=(*IN_OWN_MOUNTS, "sh", "-c", bind, "sh")))
+        subprocess.run("mv host host~ && touch host", shell=True, cwd=self.folder, check=True)
+        daemon.logged("level=error", "deleted where it is mounted from", "/host~' there")
+        daemon.logged("level=error", "web configuration not reloaded")
+
 
 class ParentTest(unittest.TestCase):
     def first_of_namespace(self, *before):

@@ -91,6 +91,11 @@ TEST(MountOfFileTest, IsTheInnermostThatHasTheFileAndOfThoseTheLast) {
   EXPECT_EQ(mount_of_file(roots, tree.path("conf/a.yaml"))->id, "3");
   EXPECT_EQ(mount_of_file(roots, tree.path("conf/a.yaml"))->root, "/new");
   EXPECT_EQ(mount_of_file(roots, tree.path("conf.d/a.yaml"))->id, "4");
+  const std::optional<Mount> before = Mount{.root = "/old", .point = tree.path("conf"), .id = "3"};
+  EXPECT_THAT(renamed_since(before, roots, tree.path("conf/a.yaml"), "the file")->attempted,
+              HasSubstr("its directory was replaced or deleted where it is mounted from, and is "
+                        "called '/new' there"));
+  EXPECT_FALSE(renamed_since({}, roots, tree.path("conf/a.yaml"), "the file"));
   EXPECT_FALSE(mount_of_file(roots, "/proc")) << "only the mount of the root has it";
   EXPECT_FALSE(mount_of_file(roots, tree.path("conf/none.yaml")));
 }
