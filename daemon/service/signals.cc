@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -21,6 +22,28 @@ sigset_t set_of_others() {
   ::sigemptyset(&set);
   for (const int signal : kOthers) ::sigaddset(&set, signal);
   return set;
+}
+
+sigset_t set_of_all() {
+  sigset_t set = set_of_others();
+  for (const int signal : kStops) ::sigaddset(&set, signal);
+  return set;
+}
+
+time_t seconds_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+std::atomic<time_t> stopped_at;  ///< when the program began to stop
+
+/// Ends the program, but not within a second of the first signal: timeout(1) and scripts send one
+/// to us, and to our process group.
+void end_if_repeated(int signal) {
+  if (seconds_now() <= stopped_at + 1) return;
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
 }
 
 /// The controlling terminal can be opened until it is closed (tty(4)). A lack of descriptors says
@@ -49,13 +72,10 @@ Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
 
 void Signals::follow() {
   ends_with_terminal_ = has_terminal() && !is_ignored(SIGHUP);
-  sigset_t handled = set_of_others();
-  for (const int signal : kStops) {
-    stop_.add(signal);
-    ::sigaddset(&handled, signal);  // a parent may have blocked it
-  }
+  for (const int signal : kStops) stop_.add(signal);
   for (const int signal : kOthers) others_.add(signal);
   is_following_ = true;
+  const sigset_t handled = set_of_all();  // a parent may have blocked them
   ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
   await_stop();
   await_others();
@@ -88,19 +108,23 @@ void Signals::handle(int signal) {
 }
 
 /// Asio restores their default, which ends the program: they are blocked meanwhile.
-void Signals::ignore_others() {
-  const HeldSignals held;
+void Signals::replace_handlers() {
+  const sigset_t handled = set_of_all();
+  sigset_t before;
+  ::pthread_sigmask(SIG_BLOCK, &handled, &before);
   error_code ignored;
+  stop_.clear(ignored);
   others_.clear(ignored);
+  for (const int signal : kStops) ::signal(signal, end_if_repeated);
   for (const int signal : kOthers) ::signal(signal, SIG_IGN);  // drops one that is pending, too
-  held.restore();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Signals::stop() {
   is_stopped_ = true;
   error_code ignored;
-  stop_.clear(ignored);
-  if (is_following_) ignore_others();
+  stopped_at = seconds_now();
+  if (is_following_) replace_handlers();
   stop_.cancel(ignored);
   others_.cancel(ignored);
 }

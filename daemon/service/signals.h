@@ -38,7 +38,8 @@ class Signals {
 
   /// From now on; they are handled as soon as the loop runs, and so are those that were held.
   void follow();
-  /// Restores SIGTERM and SIGINT, so that the next one ends a program that hangs at its end.
+  /// The next SIGTERM or SIGINT ends a program that hangs at its end, unless it comes within a
+  /// second, as a repetition of the first.
   /// Ignores the others: a reload or pause that comes too late is no reason to end otherwise. Lets
   /// the loop run out of work.
   void stop();
@@ -47,7 +48,7 @@ class Signals {
   void await_stop();
   void await_others();
   void handle(int signal);
-  void ignore_others();
+  void replace_handlers();
 
   Handlers handlers_;
   boost::asio::signal_set stop_;
