@@ -13,6 +13,7 @@
 #include "daemon/cli/version.h"
 #include "host/command_line.h"
 #include "http/fetch.h"
+#include "yaml/plain_text.h"
 
 namespace pex::daemon {
 namespace {
@@ -94,14 +95,22 @@ Result<http::Fetched> ask(const Options& target, const char* path) {
   return answer;
 }
 
-/// The exporter answers a probe with 200, or with 503 and the reason; and plain HTTP in place of
-/// TLS with 400.
-Error answered_by_another(const Options& target, const char* path, unsigned status) {
+/// The exporter answers a probe with 200 and `yes`, or with 503 and the reason; and plain HTTP in
+/// place of TLS with 400. Empty, or how the answer differs from that.
+std::string difference_of(const http::Fetched& answer, const std::string& yes) {
+  if (answer.status == kHttpOk) {
+    const std::string text = without_final_newline(answer.body);
+    return text == yes ? "" : "is " + yaml::in_quotes(text) + ", and not '" + yes + "'";
+  }
+  if (answer.status == kHttpUnavailable) return {};
+  return "has status " + std::to_string(answer.status) + ", and not 200 or 503";
+}
+
+Error answered_by_another(const Options& target, const std::string& path,
+                          const std::string& difference) {
   const std::string& address =
       target.health_address.empty() ? target.listen_addresses.front() : target.health_address;
-  return {0,
-          "ask " + address + " for " + path + ": the answer has status " + std::to_string(status) +
-              ", and not 200 or 503",
+  return {0, "ask " + address + " for " + path + ": the answer " + difference,
           std::string("check that no other program has this address; ") + kSameOptions};
 }
 
@@ -136,12 +145,12 @@ ExitStatus check_health(const Options& options) {
     return fail({0, "query health: only systemd knows the address of the server",
                  "set --web.listen-address to one of its addresses"});
   }
-  const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
-  const Result<http::Fetched> answer = ask(target, path);
+  const std::string yes = options.readiness ? "ready" : "healthy";
+  const std::string path = "/-/" + yes;
+  const Result<http::Fetched> answer = ask(target, path.c_str());
   if (!answer) return fail(answer.error());
-  if (answer->status != kHttpOk && answer->status != kHttpUnavailable) {
-    return fail(answered_by_another(target, path, answer->status));
-  }
+  const std::string difference = difference_of(*answer, yes);
+  if (!difference.empty()) return fail(answered_by_another(target, path, difference));
   std::cout << printable(without_final_newline(answer->body)) << '\n';
   return flush_output() && answer->status == kHttpOk ? kOk : kFailed;
 }

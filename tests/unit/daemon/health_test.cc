@@ -120,6 +120,13 @@ TEST(HealthTest, NamesTheAddressAndTheStatusOfAnotherProgram) {
                 "with\n");
 }
 
+TEST(HealthTest, IsNotThatOfAnotherProgram) {
+  const OtherServer other{"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n"};
+
+  EXPECT_THAT(complaint_about(other.address()),
+              HasSubstr("the answer is 'hello', and not 'healthy'. Remedy: check that no other"));
+}
+
 TEST(HealthTest, PrintsWhyTheExporterIsNotHealthy) {
   const OtherServer unhealthy{
       "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\nit hangs\n"};
