@@ -13,8 +13,17 @@ OF_PERF = re.compile(r"ID_INDEX|EVENT_UPDATE|THREAD_MAP|CPU_MAP|FINISHED_\w+|TIM
 PAGE_SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-def signed(text, bits=32):
-    return int(text, 0) % (1 << bits)
+def unsigned(text):
+    """Of a number of 32 bits that is printed with a sign."""
+    return int(text) % (1 << 32)
+
+
+def prefixed(text):
+    return int(text, 0)
+
+
+def hexadecimal(text):
+    return int(text, 16)
 
 
 def match(pattern, text):
@@ -24,8 +33,13 @@ def match(pattern, text):
     return found.groups()
 
 
+def fields_of(pattern, text, **converters):
+    """The groups of the pattern, by name."""
+    return {name: convert(group) for (name, convert), group in zip(converters.items(), match(pattern, text))}
+
+
 def task(pid, tid):
-    return {"pid": signed(pid), "tid": signed(tid)}
+    return {"pid": unsigned(pid), "tid": unsigned(tid)}
 
 
 def page_size(text):
@@ -33,14 +47,48 @@ def page_size(text):
     return 0 if text == "N/A" else int(text.rstrip("KMG")) * PAGE_SIZES[text.lstrip("0123456789")]
 
 
-# Of the first line what follows the name, and the lines after it.
+TASK = {"pid": unsigned, "tid": unsigned}
+DIRECTION = {"out": lambda direction: direction == "OUT", "preempt": bool}
+LIFE = (r"\((-?\d+):(-?\d+)\):\((-?\d+):(-?\d+)\)", {**TASK, "ppid": unsigned, "ptid": unsigned})
+NOTHING = (r"(?:: unhandled!)?\s*", {})  # by perf 6.1
+# Of records of one line: what follows the name, and its fields.
+LINES = {
+    "MMAP": (r" (-?\d+)/(-?\d+): \[(\w+)\((\w+)\) @ (\w+)\]: ([rx]) (.*)",
+             {**TASK, "addr": prefixed, "len": prefixed, "pgoff": prefixed,
+              "is_data": lambda mode: mode == "r", "filename": str}),
+    "COMM": (r"( exec)?: (.*):(-?\d+)/(-?\d+)", {"exec": bool, "comm": str, **TASK}),
+    "EXIT": LIFE,
+    "FORK": LIFE,
+    "LOST": (r": id:(\d+): lost:(\d+)", {"id": int, "lost": int}),
+    "LOST_SAMPLES": (r"(?:: id:\d+)?: lost samples ?:(\d+)", {"lost": int}),
+    "THROTTLE": NOTHING,
+    "UNTHROTTLE": NOTHING,
+    "SWITCH": (r" (IN|OUT)( preempt)?\s*", DIRECTION),
+    "SWITCH_CPU_WIDE": (r" ((?=IN.* prev|OUT.* next)IN|OUT)( preempt)?\s+\w+ pid/tid:\s*(-?\d+)/(-?\d+)\s*",
+                        {**DIRECTION, **TASK}),
+    "CGROUP": (r" cgroup: (\d+) (.*)", {"cgroup": int, "path": str}),
+    "KSYMBOL": (r" addr (\w+) len (\d+) type (\d+) flags (\w+) name (.*)",
+                {"addr": hexadecimal, "len": int, "type": int, "flags": prefixed, "name": str}),
+    "BPF_EVENT": (r" type (\d+), flags (\d+), id (\d+)", {"type": int, "flags": int, "id": int}),
+}
 
-def mmap(rest, _):
-    pid, tid, addr, length, pgoff, mode, name = match(
-        r" (-?\d+)/(-?\d+): \[(\w+)\((\w+)\) @ (\w+)\]: ([rx]) (.*)", rest)
-    return {**task(pid, tid), "addr": int(addr, 0), "len": int(length, 0), "pgoff": int(pgoff, 0),
-            "is_data": mode == "r", "filename": name}
+# Of a sample, lines that stand by themselves.
+LINES_OF_SAMPLES = [
+    (r"\.\.\. ustack: size (\d+), offset \w+", {"dyn_size": int}),
+    (r"\.\.\. weight: (\d+),0x(\w+),0x(\w+)", {"var1": int, "var2": hexadecimal, "var3": hexadecimal}),
+    (r"\.\.\. weight: (\d+)", {"weight": int}),
+    (r"\. data_src: (\w+)", {"data_src": prefixed}),
+    (r"\.\. phys_addr: (\w+)", {"phys_addr": prefixed}),
+    (r"\.\. data page size: (\S+)", {"data_page_size": page_size}),
+    (r"\.\. code page size: (\S+)", {"code_page_size": page_size}),
+    (r"\.\.\. transaction: (\w+)", {"transaction": hexadecimal}),
+    (r"\.+ time enabled (\w{16})", {"time_enabled": hexadecimal}),
+    (r"\.+ time running (\w{16})", {"time_running": hexadecimal}),
+    (r"\.+ (?:thread|dso).*", {}),
+]
 
+
+# Of records of several lines: of the first one what follows the name, and the lines after it.
 
 def mmap2(rest, _):
     pid, tid, addr, length, pgoff, file, build_id, prot, name = match(
@@ -53,31 +101,6 @@ def mmap2(rest, _):
     major, minor, ino, generation = match(r"(\w+):(\w+) (\d+) (\d+)", file)
     return {**fields, "maj": int(major, 16), "min": int(minor, 16), "ino": int(ino),
             "ino_generation": int(generation)}
-
-
-def comm(rest, _):
-    by_exec, name, pid, tid = match(r"( exec)?: (.*):(-?\d+)/(-?\d+)", rest)
-    return {**task(pid, tid), "exec": by_exec is not None, "comm": name}
-
-
-def life(rest, _):
-    pid, tid, ppid, ptid = match(r"\((-?\d+):(-?\d+)\):\((-?\d+):(-?\d+)\)", rest)
-    return {**task(pid, tid), "ppid": signed(ppid), "ptid": signed(ptid)}
-
-
-def lost(rest, _):
-    event_id, count = match(r": id:(\d+): lost:(\d+)", rest)
-    return {"id": int(event_id), "lost": int(count)}
-
-
-def lost_samples(rest, _):
-    (count,) = match(r"(?:: id:\d+)?: lost samples ?:(\d+)", rest)
-    return {"lost": int(count)}
-
-
-def nothing(rest, _):
-    match(r"(: unhandled!)?\s*", rest)  # by perf 6.1
-    return {}
 
 
 def read(rest, lines):
@@ -93,41 +116,12 @@ def read(rest, lines):
     return fields
 
 
-def switch(rest, _):
-    direction, preempt = match(r" (IN|OUT)( preempt)?\s*", rest)
-    return {"out": direction == "OUT", "preempt": preempt is not None}
-
-
-def switch_cpu_wide(rest, _):
-    direction, preempt, which, pid, tid = match(
-        r" (IN|OUT)( preempt)?\s+(next|prev) pid/tid:\s*(-?\d+)/(-?\d+)\s*", rest)
-    assert (which == "next") == (direction == "OUT")
-    return {**task(pid, tid), "out": direction == "OUT", "preempt": preempt is not None}
-
-
 def namespaces(rest, lines):
     pid, tid, count = match(r" (-?\d+)/(-?\d+) - nr_namespaces: (\d+)", rest)
     links = re.findall(r"\d+/\w+: (\w+)/(\w+)", " ".join(lines))
     assert len(links) == int(count)
     return {**task(pid, tid),
             "links": [{"dev": int(dev, 0), "ino": int(ino, 0)} for dev, ino in links]}
-
-
-def cgroup(rest, _):
-    number, path = match(r" cgroup: (\d+) (.*)", rest)
-    return {"cgroup": int(number), "path": path}
-
-
-def ksymbol(rest, _):
-    addr, length, kind, flags, name = match(
-        r" addr (\w+) len (\d+) type (\d+) flags (\w+) name (.*)", rest)
-    return {"addr": int(addr, 16), "len": int(length), "type": int(kind), "flags": int(flags, 0),
-            "name": name}
-
-
-def bpf_event(rest, _):
-    kind, flags, number = match(r" type (\d+), flags (\d+), id (\d+)", rest)
-    return {"type": int(kind), "flags": int(flags), "id": int(number)}
 
 
 def text_poke(rest, lines):
@@ -159,39 +153,27 @@ def sample_line(line, fields, into):
         return fields.setdefault(f"{found[1]}_regs", [])
     elif found := re.fullmatch(r"\.{4} (\w+) +(0x\w{16})", line):
         into.append(int(found[2], 0))
-    elif found := re.fullmatch(r"\.\.\. ustack: size (\d+), offset \w+", line):
-        fields["dyn_size"] = int(found[1])
-    elif found := re.fullmatch(r"\.\.\. weight: (\d+),0x(\w+),0x(\w+)", line):
-        fields |= {"var1": int(found[1]), "var2": int(found[2], 16), "var3": int(found[3], 16)}
-    elif found := re.fullmatch(r"\.\.\. weight: (\d+)", line):
-        fields["weight"] = int(found[1])
-    elif found := re.fullmatch(r"\. data_src: (\w+)", line):
-        fields["data_src"] = int(found[1], 0)
-    elif found := re.fullmatch(r"\.\. phys_addr: (\w+)", line):
-        fields["phys_addr"] = int(found[1], 0)
-    elif found := re.fullmatch(r"\.\. (data|code) page size: (\S+)", line):
-        fields[f"{found[1]}_page_size"] = page_size(found[2])
-    elif found := re.fullmatch(r"\.\.\. transaction: (\w+)", line):
-        fields["transaction"] = int(found[1], 16)
     elif re.fullmatch(r"\.\.\. sample_read:|\.{4} group nr \d+", line):
         return fields.setdefault("counters", [])
-    elif found := re.fullmatch(r"\.+ time (enabled|running) (\w{16})", line):
-        fields[f"time_{found[1]}"] = int(found[2], 16)
     elif found := re.fullmatch(r"\.{5} id (\w{16}), value (\w{16})(?:, lost (\d+))?", line):
         counter = {"id": int(found[1], 16), "value": int(found[2], 16)}
         into.append(counter if found[3] is None else {**counter, "lost": int(found[3])})
-    elif re.match(r"\.+ (thread|dso)", line):
-        pass
     else:
-        raise AssertionError(f"perf printed '{line}' of a sample")
+        pattern, converters = next((row for row in LINES_OF_SAMPLES if re.fullmatch(row[0], line)), (None, {}))
+        if pattern is None:
+            raise AssertionError(f"perf printed '{line}' of a sample")
+        fields |= fields_of(pattern, line, **converters)
     return into
 
 
-PARSERS = {"MMAP": mmap, "MMAP2": mmap2, "COMM": comm, "EXIT": life, "FORK": life, "LOST": lost,
-           "LOST_SAMPLES": lost_samples, "THROTTLE": nothing, "UNTHROTTLE": nothing, "READ": read,
-           "SWITCH": switch, "SWITCH_CPU_WIDE": switch_cpu_wide, "NAMESPACES": namespaces,
-           "CGROUP": cgroup, "KSYMBOL": ksymbol, "BPF_EVENT": bpf_event, "TEXT_POKE": text_poke,
-           "SAMPLE": sample}
+PARSERS = {"MMAP2": mmap2, "READ": read, "NAMESPACES": namespaces, "TEXT_POKE": text_poke, "SAMPLE": sample}
+
+
+def parsed(name, rest, lines):
+    if name in LINES:
+        pattern, converters = LINES[name]
+        return fields_of(pattern, rest, **converters)
+    return PARSERS[name](rest, lines)
 
 
 def following(lines, at):
@@ -211,7 +193,7 @@ def records(dump):
         if first is None or OF_PERF.fullmatch(first[4]):
             continue
         numbers, offset, size, name, rest = first.groups()
-        fields = PARSERS[name](rest, following(lines, at + 1))
+        fields = parsed(name, rest, following(lines, at + 1))
         assert int(offset, 0) not in found, f"perf printed the record at {offset} twice"
         found[int(offset, 0)] = {"record": f"PERF_RECORD_{name}", "size": int(size, 16),
                                  "numbers": [int(number) for number in numbers.split()], **fields}
