@@ -1,8 +1,6 @@
 """Cgroups that come and go leave nothing behind: no descriptor, no held cgroup, no wrong series."""
 
 import contextlib
-import json
-import os
 import time
 import unittest
 
@@ -41,14 +39,7 @@ class Scraper(harness.Repeated):
 
 def run_once_in(tree, *cgroups):
     """A process that joins each of the cgroups, runs in it and ends."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            for cgroup in cgroups:
-                tree.join(cgroup)
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+    harness.in_a_process(lambda: [tree.join(cgroup) for cgroup in cgroups])
 
 
 class ShortLingerTest(unittest.TestCase):
@@ -74,8 +65,7 @@ class ShortLingerTest(unittest.TestCase):
         warned = daemon.logged(" level=warn ", "cgroups.linger is 0.2 s")
         self.assertEqual(len(warned), 1)
         self.assertIn("Remedy: set cgroups.linger to", warned[0])
-        _, status = daemon.get("/api/v1/status")
-        self.assertIn("cgroups.linger is 0.2 s", " ".join(json.loads(status)["warnings"]))
+        self.assertIn("cgroups.linger is 0.2 s", " ".join(daemon.status()["warnings"]))
 
 
 class LifeTest(unittest.TestCase):

@@ -34,11 +34,6 @@ SOON = 8.0  # seconds in which the daemon can go on: before it gives up any clie
 reload_successful = "perf_event_exporter_config_last_reload_successful"
 
 
-def run(*args):
-    return subprocess.run([harness.daemon_binary, *args], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=harness.PATIENCE, check=False)
-
-
 class FileTest(unittest.TestCase):
     """With a folder for files of its own."""
 
@@ -47,64 +42,46 @@ class FileTest(unittest.TestCase):
         os.chmod(self.folder, 0o755)
 
     def file(self, text):
-        path = f"{self.folder}/config.yaml"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+        return harness.write_text(f"{self.folder}/config.yaml", text)
 
 
 class StartUpFailureTest(FileTest):
-    def assert_refused(self, args, *told):
+    def assert_refused(self, *args, config=None, told=()):
         """Ends with 1 and one line on stderr that holds all of `told` and says what to do."""
-        ended = run(*args)
+        ended = harness.run("--web.listen-address=127.0.0.1:0", *args, config=config)
         self.assertEqual((ended.returncode, ended.stdout), (1, ""), ended.stderr)
         self.assertRegex(ended.stderr, r'\Ats=\S+ level=error msg="[^\n]+"(?: errno=\d+)?\n\Z')
         for fragment in (*told, "Remedy: "):
             self.assertIn(fragment, ended.stderr)
 
-    def with_config(self, text, *args):
-        return [f"--config.file={self.file(text)}", "--web.listen-address=127.0.0.1:0", *args]
-
     def test_port_in_use(self):
         harness.require_events(*EVENTS)
-        with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
-            other.listen()
+        with socket.create_server(("127.0.0.1", 0)) as other:
             address = f"127.0.0.1:{other.getsockname()[1]}"
-            args = [f"--config.file={self.file(CPU_ONLY)}", f"--web.listen-address={address}"]
-            self.assert_refused(args, address, "--web.listen-address", "EADDRINUSE")
+            self.assert_refused(f"--web.listen-address={address}", config=CPU_ONLY,
+                                told=(address, "--web.listen-address", "EADDRINUSE"))
 
-    def test_sysfs_is_not_there(self):
-        self.assert_refused(self.with_config(CPU_ONLY, "--path.sysfs=/nonexistent"),
-                            "/nonexistent", "--path.sysfs", "ENOENT")
-
-    def test_cgroupfs_is_not_there(self):
+    def test_trees_of_the_kernel_that_are_not_there(self):
         harness.require_events(*EVENTS)
         config = harness.config_of(events=EVENTS, include=["/*"])
-        self.assert_refused(self.with_config(config, "--path.cgroupfs=/nonexistent"),
-                            "/nonexistent", "--path.cgroupfs", "ENOENT")
+        for option in ("--path.sysfs", "--path.cgroupfs", "--path.procfs"):
+            with self.subTest(option):
+                self.assert_refused(f"{option}=/nonexistent", config=config,
+                                    told=("/nonexistent", option, "ENOENT"))
 
-    def test_procfs_without_a_mount_table(self):
-        harness.require_events(*EVENTS)
-        config = harness.config_of(events=EVENTS, include=["/*"])
-        self.assert_refused(self.with_config(config, "--path.procfs=/nonexistent"),
-                            "/nonexistent", "--path.procfs", "ENOENT")
-
-    def test_configuration_is_missing(self):
-        self.assert_refused([f"--config.file={self.folder}/none.yaml"],
-                            f"{self.folder}/none.yaml", "--config.file", "ENOENT")
-
-    def test_configuration_is_a_directory(self):
-        self.assert_refused([f"--config.file={self.folder}"], self.folder, "EISDIR")
-
-    def test_configuration_has_an_error(self):
-        self.assert_refused(self.with_config(BROKEN), "config.yaml:1:", "everywhere")
+    def test_a_configuration_that_cannot_be_used(self):
+        missing = f"{self.folder}/none.yaml"
+        for file, told in ((missing, (missing, "--config.file", "ENOENT")),
+                           (self.folder, (self.folder, "EISDIR")),
+                           (self.file(BROKEN), ("config.yaml:1:", "everywhere"))):
+            with self.subTest(file):
+                self.assert_refused(f"--config.file={file}", told=told)
 
     def test_each_of_several_errors_has_a_line(self):
-        ended = run(*self.with_config("collection: {interval: 5}\n" + BROKEN))
+        ended = harness.run(config="collection: {interval: 5}\n" + BROKEN)
         self.assertEqual(ended.returncode, 1)
-        self.assertEqual([re.search(r"config\.yaml:(\d):", line)[1]
-                          for line in ended.stderr.splitlines()], ["1", "2"])
+        self.assertEqual([re.search(r"\.yaml:(\d):", line)[1] for line in ended.stderr.splitlines()],
+                         ["1", "2"])
 
     def test_a_file_for_a_newer_version_is_read_by_a_service_and_refused_at_a_terminal(self):
         newer = "requires: '>=99'\nsince_99: {a: b}\n" + CPU_ONLY
@@ -114,8 +91,7 @@ class StartUpFailureTest(FileTest):
             daemon.logged("config.yaml:2:1: since_99: unknown key: ignored")
         controller, terminal = pty.openpty()
         with open(controller, "rb", buffering=0), open(terminal, "rb", buffering=0):
-            ended = subprocess.run([harness.daemon_binary, *self.with_config(newer)], stdin=terminal,
-                                   capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+            ended = harness.run(config=newer, stdin=terminal)
         self.assertEqual(ended.returncode, 1)
         self.assertIn("since_99: unknown key. Remedy: ", ended.stderr)
 
@@ -123,7 +99,7 @@ class StartUpFailureTest(FileTest):
         for args in (["--no-such-flag"], ["--log.level=loud"], ["--web.telemetry-path=metrics"],
                      ["nonsense"], ["--config.file"]):
             with self.subTest(args=args):
-                ended = run(*args)
+                ended = harness.run(*args)
                 self.assertEqual((ended.returncode, ended.stdout), (2, ""))
                 self.assertRegex(ended.stderr, r"\A[^\n]+\n\Z")
                 self.assertIn("--help", ended.stderr)
@@ -152,8 +128,7 @@ class LittleToCountTest(FileTest):
             self.assertEqual(daemon.lines("error"), [])
 
     def without_cgroup_mounts(self):
-        points = [line.split()[4] for line in harness.read_text("/proc/self/mountinfo").splitlines()
-                  if line.partition(" - ")[2].split()[0] in ("cgroup", "cgroup2")]
+        points = [point for point, kind, _ in harness.mounts() if kind in ("cgroup", "cgroup2")]
         hidden = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
                   f'umount -l {" ".join(reversed(points))} && exec "$@"', "sh"]
         tried = subprocess.run([*hidden, "true"], capture_output=True, text=True, check=False)
@@ -162,10 +137,8 @@ class LittleToCountTest(FileTest):
 
     def test_without_a_cgroup_mount_a_check_counts_no_event_of_cgroups(self):
         for scope, status, events in (("cgroup", 1, 0), ("[cpu, cgroup]", 0, len(EVENTS))):
-            path = self.file(harness.config_of(events=EVENTS, scope=scope, include=["/*"]))
-            ended = subprocess.run([*self.without_cgroup_mounts(), harness.daemon_binary,
-                                    "--config.check", f"--config.file={path}"],
-                                   capture_output=True, text=True, check=False)
+            ended = harness.run("--config.check", wrapper=self.without_cgroup_mounts(),
+                                config=harness.config_of(events=EVENTS, scope=scope, include=["/*"]))
             self.assertRegex(ended.stdout, r"(?m) cgroup +\S+ +no \(no cgroup mount\)$")
             self.assertIn(f"valid: {events} of {len(EVENTS)} events", ended.stdout)
             self.assertEqual(ended.returncode, status, ended.stdout)
@@ -424,7 +397,7 @@ class CommandTest(FileTest):
 
     def test_once_prints_what_was_counted_in_one_interval(self):
         begin = time.monotonic()
-        ended = run("--once", f"--config.file={self.file(CPU_ONLY)}")
+        ended = harness.run("--once", config=CPU_ONLY)
         took = time.monotonic() - begin
         self.assertEqual(ended.returncode, 0, ended.stderr)
         scrape = harness.Scrape(ended.stdout)
@@ -438,7 +411,7 @@ class CommandTest(FileTest):
 
     def test_check_prints_a_row_for_each_event(self):
         file = self.file(CPU_ONLY)
-        ended = run("--config.check", f"--config.file={file}")
+        ended = harness.run("--config.check", f"--config.file={file}")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         configuration, table, note, cost, verdict = ended.stdout.split("\n\n")
         note_for_root = "\nwith the rights of root" if os.geteuid() == 0 else ""
@@ -455,18 +428,13 @@ class CommandTest(FileTest):
                          f"valid: {len(EVENTS)} of {len(EVENTS)} events can be counted here\n")
 
     def test_the_manifests_for_kubernetes_are_valid_where_not_all_events_are(self):
-        for file in ("base", "overlays/pod-names"):
-            ended = run("--config.check",
-                        f"--config.file={SOURCE}/packaging/kubernetes/{file}/perf_event_exporter.yaml")
+        for name in ("base", "overlays/pod-names"):
+            file = f"--config.file={SOURCE}/packaging/kubernetes/{name}/perf_event_exporter.yaml"
+            ended = harness.run("--config.check", file)
             self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout)
-
-    def test_doctor_finds_nothing_bad_in_the_manifests_for_kubernetes(self):
-        for file in ("base", "overlays/pod-names"):
-            ended = run("doctor", "--output=json",
-                        f"--config.file={SOURCE}/packaging/kubernetes/{file}/perf_event_exporter.yaml")
-            found = [each for each in json.loads(ended.stdout)["findings"]
-                     if each["subject"] == "configuration"]
-            self.assertTrue(found, ended.stdout)
+            found = [each for each in json.loads(harness.run("doctor", "--output=json", file).stdout)[
+                "findings"] if each["subject"] == "configuration"]
+            self.assertTrue(found)
             self.assertNotIn("bad", [each["state"] for each in found], found)
 
     def test_a_file_is_the_same_whatever_program_has_written_it(self):
@@ -486,31 +454,31 @@ class CommandTest(FileTest):
 
     def checked(self, path):
         """What a check prints of the events, and its errors and status; cgroups come and go."""
-        ended = run("--config.check", f"--config.file={path}")
+        ended = harness.run("--config.check", f"--config.file={path}")
         return ended.stdout.split("\n\n")[1:2], ended.stderr, ended.returncode
 
     def test_check_refuses_what_a_start_would_refuse(self):
-        ended = run("--config.check", f"--config.file={self.file(BROKEN)}")
+        ended = harness.run("--config.check", config=BROKEN)
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
-        self.assertRegex(ended.stderr, r"^\S*config\.yaml:1:\d+: ")  # plain, for editors
+        self.assertRegex(ended.stderr, r"^\S*\.yaml:1:\d+: ")  # plain, for editors
 
     def test_check_refuses_what_is_no_regular_file_and_does_not_wait_for_it(self):
         fifo = f"{self.folder}/fifo"
         os.mkfifo(fifo)
         web = f"--web.config.file={fifo}"
         for args in ([f"--config.file={fifo}"], [f"--config.file={self.file(CPU_ONLY)}", web]):
-            ended = run("--config.check", *args)
+            ended = harness.run("--config.check", *args)
             self.assertEqual((ended.returncode, ended.stdout), (1, ""), args)
             self.assertRegex(ended.stderr, r"/fifo', which is a FIFO or pipe: .* Remedy: .*")
-        self.assertIn("a character device", run("--config.check", "--config.file=/dev/zero").stderr)
+        zero = harness.run("--config.check", "--config.file=/dev/zero")
+        self.assertIn("a character device", zero.stderr)
         piped = subprocess.run([harness.daemon_binary, "--config.check", "--config.file=/dev/stdin"],
-                               input=CPU_ONLY, capture_output=True, text=True, check=False,
-                               timeout=harness.PATIENCE)
+                               input=CPU_ONLY, capture_output=True, text=True, check=False)
         self.assertEqual(piped.returncode, 1)
         self.assertIn("a FIFO or pipe", piped.stderr)
 
     def test_embedded_configuration_counts_what_there_is(self):
-        ended = run("--config.check")
+        ended = harness.run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         self.assertRegex(ended.stdout, r"(?m)^software +task-clock +cgroup +"
                          r"perf_cgroup_task_clock_seconds_total +yes$")
@@ -522,18 +490,16 @@ class CommandTest(FileTest):
 
     def test_the_shipped_file_behaves_like_the_embedded_default(self):
         for _ in range(5):  # another test may make cgroups in between
-            embedded = run("--config.check")
-            shipped = run("--config.check", f"--config.file={SHIPPED}")
+            embedded = harness.run("--config.check")
+            shipped = harness.run("--config.check", f"--config.file={SHIPPED}")
             if shipped.stdout.splitlines()[1:] == embedded.stdout.splitlines()[1:]:
                 break
         self.assertEqual((shipped.returncode, shipped.stderr), (0, ""))
         self.assertEqual(shipped.stdout.splitlines()[1:], embedded.stdout.splitlines()[1:])
-        for configuration in ([], [f"--config.file={SHIPPED}"]):
-            self.assertEqual(run("doctor", *configuration).returncode,
-                             run("doctor").returncode, configuration)
+        self.assertEqual(harness.run("doctor", f"--config.file={SHIPPED}").returncode, harness.run("doctor").returncode)
 
     def test_list_prints_the_events_that_match(self):
-        ended = run("list", "*-faults")
+        ended = harness.run("list", "*-faults")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         heading, *rows = ended.stdout.splitlines()
         self.assertEqual(heading.split(), ["EVENT", "KIND", "PMU", "CPUS", "HERE", "DESCRIPTION"])
@@ -542,27 +508,19 @@ class CommandTest(FileTest):
         self.assertEqual(here["minor-faults"], "yes")
 
     def test_a_reader_that_leaves_is_no_failure(self):
-        ended = subprocess.run(
-            ["bash", "-c", 'set -o pipefail; for i in 1 2 3; do "$0" list | head -1; done',
-             harness.daemon_binary], capture_output=True, text=True, check=False,
-            timeout=harness.PATIENCE)
+        ended = harness.run("list", wrapper=(
+            "bash", "-c", 'set -o pipefail; for i in 1 2 3; do "$@" | head -1; done', "bash"))
         complaints = [line for line in ended.stderr.splitlines()
                       if "tracepoints are not listed: " not in line]  # tracefs is not mounted
         self.assertEqual((ended.returncode, complaints), (0, []))
         self.assertEqual(len(ended.stdout.splitlines()), 3)
 
     def test_list_as_json_names_the_metric_of_each_event(self):
-        ended = run("list", "--output", "json", "task-clock")
+        ended = harness.run("list", "--output", "json", "task-clock")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         (event,) = json.loads(ended.stdout)
         self.assertEqual(event["metric"], "perf_cpu_task_clock_seconds_total")
         self.assertEqual((event["type"], event["config"]), (1, 1))
-
-    def test_help_and_version_are_no_failure(self):
-        for flag in ("--help", "--version"):
-            ended = run(flag)
-            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-            self.assertIn("perf_event_exporter", ended.stdout)
 
     def test_log_lines_in_json_are_json(self):
         with harness.Daemon(CPU_ONLY, "--log.format=json", "--log.level=debug") as daemon:

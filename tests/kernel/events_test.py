@@ -2,7 +2,6 @@
 happened; what it lacks costs nothing else."""
 
 import itertools
-import json
 import os
 import platform
 import shutil
@@ -78,7 +77,7 @@ class Increments:
         self.after = daemon.scrape_after_polls()
 
     def of(self, name, **labels):
-        return self.after.value(name, **labels) - self.before.value(name, **labels)
+        return self.after.since(self.before, name, **labels)
 
     def over_cpus(self, name):
         return sum(value - self.before[series]
@@ -322,7 +321,7 @@ class ImpossibleEventTest(unittest.TestCase):
         self.assertIn("Remedy: ", lines[0])
 
     def test_the_tenth_is_named_in_the_status_with_its_remedy(self):
-        (reason,) = json.loads(self.daemon.get("/api/v1/status")[1])["not_counted"]
+        (reason,) = self.daemon.status()["not_counted"]
         self.assertEqual(reason["events"], [self.IMPOSSIBLE])
         self.assertRegex(reason["remedy"], "load its driver|modprobe")
 
@@ -331,9 +330,7 @@ class ImpossibleEventTest(unittest.TestCase):
         self.assertEqual([dict(labels)["event"] for _, labels in refused], [self.IMPOSSIBLE])
 
     def test_check_of_the_configuration_fails(self):
-        ended = subprocess.run([harness.daemon_binary, "--config.check",
-                                f"--config.file={self.daemon.config_path}"],
-                               capture_output=True, check=False, text=True)
+        ended = harness.run("--config.check", f"--config.file={self.daemon.config_path}")
         self.assertEqual(ended.returncode, 1)
         self.assertIn("9 of 10 events can be counted here", ended.stdout)
 

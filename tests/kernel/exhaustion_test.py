@@ -28,10 +28,7 @@ class FolderTest(unittest.TestCase):
         os.chmod(self.folder, 0o755)
 
     def config(self):
-        path = f"{self.folder}/config.yaml"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(CPU_ONLY)
-        return path
+        return harness.write_text(f"{self.folder}/config.yaml", CPU_ONLY)
 
 
 class UnreadTest(FolderTest):
@@ -72,9 +69,7 @@ class UnreadTest(FolderTest):
 
     def test_an_error_at_the_start_ends_it_without_a_reader(self):
         path, _ = self.full_pipe()
-        command = [*self.with_stderr(path), harness.daemon_binary, "--config.file=/nonexistent"]
-        ended = subprocess.run(command, stdin=subprocess.DEVNULL,
-                               timeout=harness.PATIENCE, check=False)
+        ended = harness.run("--config.file=/nonexistent", wrapper=self.with_stderr(path))
         self.assertEqual(ended.returncode, 1)
 
     def test_a_service_manager_that_does_not_read_holds_up_nothing(self):
@@ -109,18 +104,14 @@ OF_A_LIBRARY = "[low_level_alloc.cc"  # Abseil, which RE2 has used since 2023
 class MemoryTest(FolderTest):
     def test_too_little_is_reported_in_one_line_and_ends_with_its_status(self):
         harness.require(not harness.is_instrumented(), "sanitizers reserve terabytes")
-        command = [harness.daemon_binary, f"--config.file={self.config()}", "--once"]
-        seen = set()
+        config, seen = f"--config.file={self.config()}", set()
         # In small steps: most allocations are threads' stacks, whose lack has status 1. Others fail only within
         # some tens of kB of limits, which the steps of the gate may pass over.
         steps = 32 if harness.ALL_TESTS else 4  # in a megabyte
         for megabytes in [*(number / steps for number in range(8 * steps, 96 * steps)), *range(96, 900, 32)]:
             limit = int(megabytes * 2**20)
-            ended = subprocess.run(
-                command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                timeout=harness.PATIENCE,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-                check=False)
+            ended = harness.run("--once", config, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_AS, (limit, limit)))
             with self.subTest(megabytes=megabytes, stderr=ended.stderr):
                 if not seen and any(message in ended.stderr for message in BEFORE_MAIN):
                     continue
@@ -187,13 +178,9 @@ class NameTest(FolderTest):
             for name in self.NAMES:
                 os.mkdir(os.fsencode(tree.directory) + b"/" + name)
             try:
-                config = f"{self.folder}/config.yaml"
-                with open(config, "w", encoding="utf-8") as file:
-                    file.write(harness.config_of(events=EVENTS, scope="cgroup",
-                                                 include=[f"{tree.path}/**"]))
+                config = harness.config_of(events=EVENTS, scope="cgroup", include=[f"{tree.path}/**"])
                 for words in (["cgroups"], ["cgroups", "--log.level=debug"], ["doctor"], ["--once"]):
-                    ended = subprocess.run([harness.daemon_binary, *words, f"--config.file={config}"],
-                                           capture_output=True, timeout=harness.PATIENCE, check=False)
+                    ended = harness.run(*words, config=config, text=False)
                     text = (ended.stdout + ended.stderr).decode()  # is UTF-8
                     self.assert_plain(text, self.CONTROL)
                     if words != ["--once"]:  # it prints a scrape as it is
@@ -209,8 +196,7 @@ class NameTest(FolderTest):
 
     def test_words_of_the_command_line_are_reported_plainly(self):
         for word in ("--no\x1b[2J", "--log.level=\x9b", "list\x07"):
-            ended = subprocess.run([harness.daemon_binary, word], capture_output=True,
-                                   timeout=harness.PATIENCE, check=False)
+            ended = harness.run(word, text=False)
             self.assertEqual(ended.returncode, 2)
             self.assert_plain(ended.stderr.decode())
 

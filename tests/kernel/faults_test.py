@@ -24,6 +24,12 @@ METRICS = ["perf_cgroup_context_switches_total", "perf_cgroup_minor_faults_total
 CGROUPS = 1000
 
 
+def config_of_many(tree, most):
+    return (f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cgroup}}]\n"
+            f"cgroups: {{include: ['{tree.pattern}'], max: {most}}}\n"
+            "limits: {max_open_events: 1000000, opens_per_second: 1000000}\n")
+
+
 class KilledTest(unittest.TestCase):
     def test_it_serves_and_counts_all_again_after_a_restart(self):
         harness.require_root()
@@ -31,9 +37,7 @@ class KilledTest(unittest.TestCase):
         tree = self.enterContext(harness.CgroupTree("killed"))
         for number in range(CGROUPS):
             tree.make(f"{number:04}")
-        config = (f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cgroup}}]\n"
-                  f"cgroups: {{include: ['{tree.pattern}'], max: {CGROUPS}}}\n"
-                  "limits: {max_open_events: 1000000, opens_per_second: 1000000}\n")
+        config = config_of_many(tree, CGROUPS)
 
         def counts_all(scrape):
             return scrape.value("perf_event_exporter_cgroups", state="counted") == CGROUPS
@@ -90,15 +94,13 @@ class StoppedTest(unittest.TestCase):
         daemons[0].send(signal.SIGSTOP)
         daemons[1].scrape_after_polls(10)
         daemons[1].scrape_when("work", lambda scrape: all(
-            scrape.value(metric, cgroup=cgroup) - before[1].value(metric, cgroup=cgroup) > 100
-            for metric in METRICS))
+            scrape.since(before[1], metric, cgroup=cgroup) > 100 for metric in METRICS))
         daemons[0].send(signal.SIGCONT)
         work.stop()
         after = [daemon.scrape_after_polls() for daemon in daemons]
 
         for metric in METRICS:
-            grown = [end.value(metric, cgroup=cgroup) - start.value(metric, cgroup=cgroup)
-                     for start, end in zip(before, after)]
+            grown = [end.since(start, metric, cgroup=cgroup) for start, end in zip(before, after)]
             self.assertEqual(grown[0], grown[1], metric)
         self.assertGreater(after[0].value(overruns), before[0].value(overruns))
 
@@ -117,8 +119,7 @@ class MemoryCgroup:
         mount = next((point for point, kind, _ in harness.mounts() if kind == "cgroup2"), None)
         harness.require(mount, "no cgroups are mounted")
         with contextlib.suppress(OSError):
-            with open(f"{mount}/cgroup.subtree_control", "w", encoding="ascii") as file:
-                file.write("+memory")
+            harness.write_text(f"{mount}/cgroup.subtree_control", "+memory")
         enabled = harness.read_text(f"{mount}/cgroup.subtree_control").split()
         harness.require("memory" in enabled, "the cgroups have no memory controller")
         return mount
@@ -140,8 +141,7 @@ class MemoryCgroup:
 
     def limit_to(self, size):
         name = "memory.max" if self.is_v2 else "memory.limit_in_bytes"
-        with open(f"{self.directory}/{name}", "w", encoding="ascii") as file:
-            file.write(str(size))
+        harness.write_text(f"{self.directory}/{name}", str(size))
 
     def usage(self):
         name = "memory.current" if self.is_v2 else "memory.usage_in_bytes"
@@ -197,15 +197,13 @@ class MemoryLimitTest(unittest.TestCase):
         self.assertEqual(self.own.kills(), 0)
         for metric in ("context_switches", "minor_faults"):
             name = f"perf_cgroup_{metric}_total"
-            self.assertAlmostEqual(after.value(name, cgroup=cgroup) - before.value(name, cgroup=cgroup),
+            self.assertAlmostEqual(after.since(before, name, cgroup=cgroup),
                                    used[metric] - usage[metric], delta=1)
         self.assertEqual(falls.found, [])
         self.assertEqual(daemon.lines("warn") + daemon.lines("error"), [])
 
     def test_it_is_killed_beyond_the_limit_and_counts_all_after_a_restart_with_more(self):
-        config = (f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cgroup}}]\n"
-                  f"cgroups: {{include: ['{self.tree.pattern}'], max: {2 * CGROUPS}}}\n"
-                  "limits: {max_open_events: 1000000, opens_per_second: 1000000}\n")
+        config = config_of_many(self.tree, 2 * CGROUPS)
         port = harness.free_port()
         daemon = self.start(config, port=port)
         daemon.scrape_after_polls()

@@ -36,18 +36,31 @@ workload_binary = None
 def main():
     """Runs the tests of the calling program and exits with their verdict."""
     global daemon_binary, workload_binary
-    if len(sys.argv) < 3:
-        sys.exit(f"usage: {sys.argv[0]} DAEMON_BINARY WORKLOAD_BINARY [TEST...]")
-    daemon_binary, workload_binary = map(os.path.abspath, sys.argv[1:3])
-    for number in ENDINGS:
-        signal.signal(number, interrupt)
+    daemon_binary, workload_binary = arguments("DAEMON_BINARY", "WORKLOAD_BINARY")
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # which a shell lets its background jobs ignore
     with contextlib.suppress(PermissionError, ProcessLookupError):
         os.setpriority(os.PRIO_PROCESS, 0, -5)  # the machine may be busy; our cadence matters
+    run_tests(2)
+
+
+def arguments(*names):
+    """Paths that are given to the calling program."""
+    if len(sys.argv) <= len(names):
+        sys.exit(f"usage: {sys.argv[0]} {' '.join(names)} [TEST...]")
+    return [os.path.abspath(each) for each in sys.argv[1:len(names) + 1]]
+
+
+def run_tests(skipped):
+    """Runs the tests of the calling program, whose names stand behind so many arguments, and exits with
+    their verdict."""
+    for number in ENDINGS:
+        signal.signal(number, interrupt)
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
-    program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False,
-                            testRunner=runner)
-    result = program.result
+    exit_with(unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[1 + skipped:]], exit=False,
+                            testRunner=runner).result)
+
+
+def exit_with(result):
     for test, reason in result.skipped:
         print(f"SKIPPED: {test}: {reason}", flush=True)
     if not result.wasSuccessful():
@@ -97,6 +110,46 @@ def read_text(path):
         return file.read()
 
 
+def write_text(path, text):
+    """Returns the path."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def run(*args, config=None, wrapper=(), **options):
+    """A command of the daemon, run to its end; `config` is the text of its configuration."""
+    command = [*wrapper, daemon_binary, *map(str, args)]
+    options = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL, "timeout": PATIENCE,
+               "check": False, **options}
+    if config is None:
+        return subprocess.run(command, **options)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(config)
+        file.flush()
+        return subprocess.run([*command, f"--config.file={file.name}"], **options)
+
+
+def in_a_process(work):
+    """Calls it in a process of its own, and waits for the end of that."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def burn(tree, cgroup, seconds):
+    """A process joins the cgroup, uses so much CPU time and ends."""
+    def work():
+        tree.join(cgroup)
+        while time.process_time() < seconds:
+            pass
+    in_a_process(work)
+
+
 # --------------------------------------------------------------------------------------------------
 # A busy machine
 
@@ -127,9 +180,9 @@ def undisturbed(attempt, attempts=ATTEMPTS):
 
 def unmeasured(before, after, group="software", **labels):
     """Seconds of a row of groups whose events were not counted, between two scrapes."""
-    return sum(sign * (after.value(name, group=group, **labels) - before.value(name, group=group, **labels))
-               for sign, name in ((1, "perf_group_enabled_seconds_total"),
-                                  (-1, "perf_group_running_seconds_total")))
+    enabled, running = (after.since(before, f"perf_group_{name}_seconds_total", group=group, **labels)
+                        for name in ("enabled", "running"))
+    return enabled - running
 
 
 def check_measured(before, after, *cgroups):
@@ -196,8 +249,7 @@ def require_root():
 def require_events(*events):
     """Skips unless the daemon can open `events` here: seccomp and old kernels forbid it."""
     require_root()
-    listed = subprocess.run([daemon_binary, "list", "--output", "json"], check=True, text=True,
-                            capture_output=True)
+    listed = run("list", "--output", "json")
     here = {event["event"] for event in json.loads(listed.stdout) if event["available"]}
     missing = sorted(set(events) - here)
     require(not missing, f"this machine cannot count {', '.join(missing)}")
@@ -454,6 +506,35 @@ while True:
     return Process([sys.executable, "-S", "-c", loop], preexec_fn=lambda: tree.join(cgroup))
 
 
+class SwitchingPair(Process):
+    """Two processes, in a cgroup each, that pass a byte to and fro on one CPU: next to nothing but switches
+    between cgroups."""
+
+    LOOP = """
+import os, sys
+(mine, theirs), (others, ours) = os.pipe(), os.pipe()
+is_first = os.fork() > 0
+with open(sys.argv[1 if is_first else 2], "w") as procs:
+    procs.write("0")
+while is_first and os.write(theirs, b"x"):
+    os.read(others, 1)
+while os.read(mine, 1):
+    os.write(ours, b"x")
+"""
+
+    def __init__(self, tree, cgroups, cpu):
+        procs = [f"{tree.mount}{cgroup}/cgroup.procs" for cgroup in cgroups]
+        super().__init__([sys.executable, "-S", "-c", self.LOOP, *procs], start_new_session=True,
+                         preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+
+    def __exit__(self, *_):
+        self.signal(signal.SIGKILL)
+        super().__exit__()
+
+    def signal(self, number):
+        os.killpg(self.pid, number)
+
+
 def switch_often(tree, cgroup, cpu, times=200):
     """The CPU goes from its idle task, which is in the root, to one in `cgroup`, and back."""
     def prepare():
@@ -491,6 +572,10 @@ class Scrape(dict):
 
     def value(self, name, **labels):
         return self[(name, tuple(sorted(labels.items())))]
+
+    def since(self, before, name, **labels):
+        """By how much a series has grown since another scrape."""
+        return self.value(name, **labels) - before.value(name, **labels)
 
     def has(self, name, **labels):
         return (name, tuple(sorted(labels.items()))) in self
@@ -630,12 +715,10 @@ def why_sizes_differ(status):
     return None
 
 
-def printed_sizes(config_path, cgroups, *args):
+def printed_sizes(config, cgroups):
     """What `size` prints with so many cgroups: way of counting -> what -> text. It ends with 1 where
     that does not fit into the limits."""
-    ended = subprocess.run([daemon_binary, "size", f"--config.file={config_path}",
-                            f"--cgroups={cgroups}", *args], capture_output=True, text=True,
-                           stdin=subprocess.DEVNULL, check=False)
+    ended = run("size", f"--cgroups={cgroups}", config=config)
     rows = [re.split(r"  +", line.rstrip()) for line in ended.stdout.splitlines() if "  " in line]
     if not rows or rows[0][0]:
         raise AssertionError(f"size ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
@@ -647,11 +730,7 @@ def printed_sizes(config_path, cgroups, *args):
 def counters_of(config, cgroups, by_records):
     """As `size` prints it for the text of a configuration; None: it does not, as this is not the way of
     counting that is configured."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(config)
-        file.flush()
-        sizes = printed_sizes(file.name, cgroups)
-    of_way = sizes.get("by records" if by_records else "by descriptors")
+    of_way = printed_sizes(config, cgroups).get("by records" if by_records else "by descriptors")
     return of_way and int(of_way["counters"])
 
 
@@ -716,8 +795,7 @@ class Daemon:
     def write_config(self, text):
         """Another file in its place, as --config.watch wants it."""
         new = self.config_path + ".new"
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(with_cgroup_source(text))
+        write_text(new, with_cgroup_source(text))
         os.chmod(new, 0o644)  # whoever it runs as
         os.rename(new, self.config_path)
 
@@ -745,7 +823,7 @@ class Daemon:
         Other programs may create cgroups between two looks."""
         deadline = time.monotonic() + patience
         while True:
-            status = json.loads(self.get("/api/v1/status")[1])
+            status = self.status()
             reason = why_sizes_differ(status)
             if reason:
                 return reason
@@ -773,6 +851,12 @@ class Daemon:
         except urllib.error.HTTPError as answer:
             with answer:
                 return answer.code, answer.read().decode()
+
+    def status(self):
+        code, text = self.get("/api/v1/status")
+        if code != 200:
+            raise AssertionError(f"the status answered with {code}: {text}")
+        return json.loads(text)
 
     def scrape(self):
         status, text = self.get("/metrics")

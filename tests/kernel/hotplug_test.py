@@ -61,13 +61,11 @@ class HotplugTest(unittest.TestCase):
         """Work on CPU 1 that starts after so many polls shows up whole, in its cgroup and there."""
         before, after, true = harness.undisturbed(
             lambda: self.work_on_cpu_1(daemon, cgroup, after_polls))
-        counted = (after.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
-                   - before.value("perf_cgroup_minor_faults_total", cgroup=cgroup))
+        counted = after.since(before, "perf_cgroup_minor_faults_total", cgroup=cgroup)
         self.assertGreaterEqual(counted, PAGES)
         self.assertAlmostEqual(counted, true, delta=1)
         if per_cpu:
-            on_cpu = (after.value("perf_cpu_minor_faults_total", cpu="1")
-                      - before.value("perf_cpu_minor_faults_total", cpu="1"))
+            on_cpu = after.since(before, "perf_cpu_minor_faults_total", cpu="1")
             self.assertGreaterEqual(on_cpu, PAGES)
 
     @staticmethod
@@ -147,8 +145,7 @@ class HotplugTest(unittest.TestCase):
         """The neighbour on CPU 0 was stopped at both scrapes, so we have each ns that another
         counter has. By records, but for the way from one task to the next, and what is said to be
         unmeasured: around records that the kernel did not write."""
-        counted = (after.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
-                   - before.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
+        counted = after.since(before, "perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
         self.assertGreater(used, 0)
         of_records = 0
         if harness.BY_RECORDS:

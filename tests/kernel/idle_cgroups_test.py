@@ -1,7 +1,6 @@
 """Cgroups that do nothing: their counters are closed, and what they do later is not passed over."""
 
 import os
-import time
 import unittest
 
 import harness
@@ -10,19 +9,6 @@ import perf_events
 EVENTS = ["task-clock", "context-switches"]
 CLOSE_AFTER = 2     # seconds
 OPEN_AFTER = 0.005  # seconds of CPU time
-
-
-def work_in(tree, cgroup, cpu_time):
-    """A process that uses about so much CPU time, and ends."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            tree.join(cgroup)
-            while time.process_time() < cpu_time:
-                pass
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
 
 
 class IdleCgroupsTest(unittest.TestCase):
@@ -41,17 +27,17 @@ class IdleCgroupsTest(unittest.TestCase):
     @classmethod
     def observe(cls):
         cls.scrapes, cls.used, cls.counted = {}, {}, {}
-        work_in(cls.tree, cls.rests, 0.1)
+        harness.burn(cls.tree, cls.rests, 0.1)
         with harness.Daemon(cls.config()) as daemon:
-            work_in(cls.tree, cls.rests, 0.1)
+            harness.burn(cls.tree, cls.rests, 0.1)
             stolen = harness.stolen()
             cls.look(daemon, "busy")
             cls.scrapes["idle"] = daemon.scrape_when("one idle cgroup", cls.idle(1))
             cls.scrapes["idle, later"] = daemon.scrape_after_polls(5)
-            work_in(cls.tree, cls.rests, 0.3)
+            harness.burn(cls.tree, cls.rests, 0.3)
             daemon.scrape_when("no idle cgroup", cls.idle(0))
             cls.look(daemon, "seen")
-            work_in(cls.tree, cls.rests, 0.2)
+            harness.burn(cls.tree, cls.rests, 0.2)
             cls.look(daemon, "busy again")
             cls.stolen = harness.stolen() - stolen
 
@@ -85,11 +71,8 @@ class IdleCgroupsTest(unittest.TestCase):
         return harness.number_in(stat, "usage_usec") / 1e6
 
     def grown(self, metric, before, after):
-        values = [self.scrapes[mark].value(metric, **labels)
-                  for mark in (before, after)
-                  for labels in [{"cgroup": self.rests} | (
-                      {"group": "software"} if metric.startswith("perf_group") else {})]]
-        return values[1] - values[0]
+        labels = {"cgroup": self.rests} | ({"group": "software"} if metric.startswith("perf_group") else {})
+        return self.scrapes[after].since(self.scrapes[before], metric, **labels)
 
     def test_its_counters_are_closed_and_its_series_stay(self):
         def open_events(mark):

@@ -6,9 +6,7 @@ import os
 import re
 import resource
 import socket
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import harness
@@ -57,16 +55,20 @@ class LimitsTest(unittest.TestCase):
         daemon = self.start(LIMIT, LIMIT)
         scrape = daemon.scrape_after_polls()
 
-        fitting = counted(scrape)
-        self.assertEqual(len(labels(scrape)), fitting)
-        self.assertEqual(scrape.value("perf_event_exporter_cgroups", state="left_out"),
-                         CGROUPS - fitting)
+        self.assertEqual(len(labels(scrape)), counted(scrape))
+        left_out = CGROUPS - counted(scrape)
+        self.assertEqual(scrape.value("perf_event_exporter_cgroups", state="left_out"), left_out)
         self.assertEqual(
-            scrape.value("perf_event_exporter_cgroups_left_out_total", reason="open_files"),
-            CGROUPS - fitting)
+            scrape.value("perf_event_exporter_cgroups_left_out_total", reason="open_files"), left_out)
+        self.assertEqual(scrape.with_name("perf_group_coverage_ratio"), {})
         self.assertGreaterEqual(LIMIT - daemon.open_fds(), FREE_AT_LEAST)
         self.assertLessEqual(LIMIT - daemon.open_fds(), FREE_AT_MOST + self.per_cgroup)
         self.assert_nothing_was_refused(daemon, scrape)
+        (told,) = daemon.logged(" level=warn ", f" of {CGROUPS} matching cgroups")
+        self.assertIn(f"and the limit is {LIMIT}", told)
+        self.assertIn("LimitNOFILE", told)
+        shown = daemon.status()["cgroups"]
+        self.assertEqual((shown["left_out"], shown["left_out_setting"]), (left_out, "LimitNOFILE="))
 
     def test_those_that_are_counted_are_counted_in_full(self):
         daemon = self.start(LIMIT, LIMIT)
@@ -77,8 +79,7 @@ class LimitsTest(unittest.TestCase):
             after, used = daemon.scrape_after_polls(), workload.usage()
         for metric in ("context_switches", "minor_faults"):
             name = f"perf_cgroup_{metric}_total"
-            self.assertAlmostEqual(after.value(name, cgroup=cgroup)
-                                   - before.value(name, cgroup=cgroup),
+            self.assertAlmostEqual(after.since(before, name, cgroup=cgroup),
                                    used[metric] - usage[metric], delta=1)
 
     def test_cgroups_left_out_take_the_place_of_those_that_go(self):
@@ -88,6 +89,13 @@ class LimitsTest(unittest.TestCase):
             self.tree.remove(cgroup)
         scrape = daemon.scrape_when("as many others", lambda scrape: (
             len(labels(scrape)) == len(first) and not labels(scrape) & first))
+        self.assert_nothing_was_refused(daemon, scrape)
+
+        *rest, last = {f"{self.tree.path}/{number:03}" for number in range(CGROUPS)} - first
+        for cgroup in rest:
+            self.tree.remove(cgroup)
+        scrape = daemon.scrape_when("the one that is left", lambda scrape: labels(scrape) == {last})
+        self.assertEqual(scrape.value("perf_event_exporter_cgroups", state="left_out"), 0)
         self.assert_nothing_was_refused(daemon, scrape)
 
     def test_soft_limit_is_raised_to_the_hard_one(self):
@@ -137,22 +145,14 @@ class SizeTest(unittest.TestCase):
         config = {"groups": [{"name": "a", "events": EVENTS, "scope": "cgroup"}]}
         for cpus, cgroups in ((2, 100), (256, 100_000)):
             limits = {"cgroups": {"max": 1}, "limits": {"max_open_events": 1, "max_series": 1}}
-            advice = self.output("size", f"--cpus={cpus}", f"--cgroups={cgroups}",
-                                 config=config | limits).stdout
+            advice = harness.run("size", f"--cpus={cpus}", f"--cgroups={cgroups}",
+                                 config=json.dumps(config | limits)).stdout
             advised = re.findall(r"set (cgroups|limits)[.](\w+) to (\d+)", advice)
             self.assertTrue(advised, advice)
             for table, key, value in advised:
                 limits[table][key] = int(value)
-            checked = self.output("--config.check", config=config | limits)
+            checked = harness.run("--config.check", config=json.dumps(config | limits))
             self.assertEqual(checked.returncode, 0, checked.stderr)
-
-    @staticmethod
-    def output(*args, config):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            json.dump(config, file)
-            file.flush()
-            return subprocess.run([harness.daemon_binary, *args, f"--config.file={file.name}"],
-                                  capture_output=True, text=True, check=False)
 
     def test_other_numbers_of_counters_are_noticed(self):
         harness.require_events(*EVENTS)
@@ -171,14 +171,7 @@ class MemoryTest(unittest.TestCase):
         """Each of them on each CPU, so that all that it may have is there."""
         for cpu in harness.online_cpus():
             for cgroup in cgroups:
-                pid = os.fork()
-                if pid == 0:
-                    try:
-                        self.tree.join(cgroup)
-                        os.sched_setaffinity(0, {cpu})
-                    finally:
-                        os._exit(0)
-                os.waitpid(pid, 0)
+                harness.in_a_process(lambda: (self.tree.join(cgroup), os.sched_setaffinity(0, {cpu})))
 
     def test_the_memory_to_request_is_enough(self):
         harness.require_events(*EVENTS)
@@ -195,7 +188,7 @@ class MemoryTest(unittest.TestCase):
                 self.let_run(cgroups)
                 for _ in range(3):
                     daemon.scrape_after_polls()
-                sizes = harness.printed_sizes(daemon.config_path, self.CGROUPS)
+                sizes = harness.printed_sizes(config, self.CGROUPS)
                 request = int(sizes[f"by {source}"]["memory to request"].split()[0])
                 resident = daemon.resident_bytes() / 2**20
                 print(f"{self.CGROUPS} cgroups by {source}: {resident:.1f} MiB are resident, "

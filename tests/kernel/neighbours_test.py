@@ -185,11 +185,13 @@ class FirstOnACpuTest(unittest.TestCase):
         for cpu in self.cpus:
             with harness.Workload(self.tree, "/", cpu, self.SWITCHES, self.PAGES,
                                   self.CPU_MS) as workload:
+                earliest = machine_switches()
                 before = daemon.scrape_after_polls()
                 switches_before = machine_switches()
                 workload.run()
                 switches_after = machine_switches()
                 after = daemon.scrape_after_polls()
+                latest = machine_switches()
             for event, least in (("context-switches", self.SWITCHES), ("page-faults", self.PAGES),
                                  ("task-clock", self.CPU_MS * 1_000_000)):
                 name = f"perf_cpu_{METRICS[event]}_total"
@@ -201,6 +203,8 @@ class FirstOnACpuTest(unittest.TestCase):
                         - counted(before, "context-switches", "cpu", cpu=str(each))
                         for each in self.cpus)
             self.assertGreaterEqual(grown, switches_after - switches_before)
+            self.assertLessEqual(grown, latest - earliest)
+            self.assertEqual(after.standstills(), 0)
 
     def test_cpus_are_counted_where_it_was_there_before_us(self):
         self.hold(self.cpus)
@@ -223,6 +227,29 @@ class FirstOnACpuTest(unittest.TestCase):
                 neighbour.add(self.tree.mount + self.resting)
                 with harness.Daemon(harness.config_of(events=EVENTS, scope="cpu")) as daemon:
                     self.assert_counts(daemon)
+
+    def test_cpus_are_counted_next_to_perf_that_was_there_before_us_and_after_it_has_gone(self):
+        harness.require(shutil.which("perf"), "perf is not installed (Debian: linux-perf)")
+        for options in ([], ["--for-each-cgroup", self.resting.removeprefix("/")]):
+            command = ["perf", "stat", "-a", "-e", ",".join(EVENTS), *options, "--", "sleep", "1000"]
+            with self.subTest(options=options), harness.Process(
+                    command, stderr=subprocess.DEVNULL) as perf:
+                harness.until("perf counts",
+                              lambda perf=perf: perf_events.opened_by(perf.pid) >= len(self.cpus))
+                with harness.Daemon(harness.config_of(events=EVENTS, scope="cpu")) as daemon:
+                    self.assert_counts(daemon)
+                    perf.child.terminate()
+                    perf.child.wait()
+                    self.assert_counts(daemon)
+
+    def test_a_single_scrape_counts_next_to_it(self):
+        self.hold(self.cpus)
+        ended = harness.run("--once", config=harness.config_of(events=EVENTS, scope="cpu"))
+        scrape = harness.Scrape(ended.stdout)
+        for cpu in map(str, self.cpus):
+            self.assertGreater(scrape.value("perf_cpu_context_switches_total", cpu=cpu), 0)
+            self.assertGreater(scrape.value("perf_group_enabled_seconds_total", cpu=cpu,
+                                            group="software"), 0.05)
 
     def test_cpus_are_counted_by_a_second_exporter_as_well(self):
         self.hold(self.cpus)

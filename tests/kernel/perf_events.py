@@ -31,21 +31,23 @@ def require():
                     f"the test does not know the system calls of {platform.machine()}")
 
 
+def opened_by(pid):
+    """How many events a process has open, as far as we see them."""
+    number = 0
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                number += os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:[perf_event]"
+    return number
+
+
 def users():
     """Programs that have events open, by process id, as far as we see them."""
     found = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
-            fds = f"/proc/{pid}/fd"
-            if any(link_of(f"{fds}/{fd}") == "anon_inode:[perf_event]" for fd in os.listdir(fds)):
-                found[int(pid)] = harness.read_text(f"/proc/{pid}/comm").strip()
+    for pid in filter(opened_by, filter(str.isdigit, os.listdir("/proc"))):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found[int(pid)] = harness.read_text(f"/proc/{pid}/comm").strip()
     return found
-
-
-def link_of(path):
-    with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-        return os.readlink(path)
-    return None
 
 
 def open_event(event, cpu, *, pid=-1, leader=-1, bits=0, read_format=0, sample_type=0,

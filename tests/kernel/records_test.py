@@ -8,13 +8,11 @@ events around a missing one are not counted, so a test that compares exactly beg
 import contextlib
 import functools
 import itertools
-import json
 import mmap
 import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -208,14 +206,7 @@ def touch(pages):
 
 def in_a_process(work):
     """Calls `work` in a new process on CPU."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.sched_setaffinity(0, {CPU})
-            work()
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+    harness.in_a_process(lambda: (os.sched_setaffinity(0, {CPU}), work()))
 
 
 class MoveTest(unittest.TestCase):
@@ -311,25 +302,10 @@ class ReaderAwayTest(unittest.TestCase):
     LIMITED = 5 if harness.ALL_TESTS else 3  # seconds
     OF_A_COUNT = OF_CPU_TIME = 0.02
     OF_SPEED = 0.25  # caches and the hypervisor: by so much the pages of a second differ
-    PAIR = """
-import os, sys
-(mine, theirs), (others, ours) = os.pipe(), os.pipe()
-if os.fork():
-    while os.write(theirs, b"x"): os.read(others, 1)
-with open(sys.argv[1], "w") as procs: procs.write("0")
-while os.read(mine, 1): os.write(ours, b"x")
-"""
-
     def pair(self, tree, cgroup, cpu):
-        """Two processes that pass a byte over pipes: each pass is a switch. One is in a nested cgroup, as
-        a switch within one cgroup writes no record."""
-        def prepare():
-            tree.join(cgroup)
-            os.sched_setaffinity(0, {cpu})
-
-        nested = f"{tree.mount}{tree.make(f'{os.path.basename(cgroup)}/{cpu}')}/cgroup.procs"
-        return harness.Process([sys.executable, "-S", "-c", self.PAIR, nested], preexec_fn=prepare,
-                               start_new_session=True)
+        """One is in a nested cgroup, as a switch within one cgroup writes no record."""
+        nested = tree.make(f"{os.path.basename(cgroup)}/{cpu}")
+        return harness.SwitchingPair(tree, (cgroup, nested), cpu)
 
     def test_what_is_missing_while_it_is_stopped_is_nobody_elses_and_estimated_or_said_to_be_unmeasured(self):
         for source in ("records", "auto"):
@@ -358,17 +334,12 @@ while os.read(mine, 1): os.write(ours, b"x")
         directory = f"{controller}/{harness.name_of_trees(os.getpid())}limited"
         os.mkdir(directory)
         try:
-            self.write(f"{directory}/{file}", value)
-            self.write(f"{directory}/cgroup.procs", daemon.pid)
+            harness.write_text(f"{directory}/{file}", str(value))
+            harness.write_text(f"{directory}/cgroup.procs", str(daemon.pid))
             time.sleep(self.LIMITED)
         finally:
-            self.write(f"{controller}/cgroup.procs", daemon.pid)
+            harness.write_text(f"{controller}/cgroup.procs", str(daemon.pid))
             harness.remove_cgroup(directory)
-
-    @staticmethod
-    def write(path, number):
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(str(number))
 
     def compare(self, source, keep_away, must_lose):
         with contextlib.ExitStack() as stack:
@@ -383,12 +354,12 @@ while os.read(mine, 1): os.write(ours, b"x")
             for work in works:
                 work.go_on()
             pairs = [stack.enter_context(self.pair(tree, tenant, cpu)) for cpu in harness.online_cpus()]
-            stack.callback(self.signal, pairs, signal.SIGKILL)
             time.sleep(1)
             if cpus_by_records(daemon.scrape()) < cpus_by_records(counted):
                 raise harness.Unwritten("a CPU was found not to write all records")
             keep_away(daemon)
-            self.signal(pairs, signal.SIGSTOP)
+            for pair in pairs:
+                pair.signal(signal.SIGSTOP)
             for work in works:
                 work.stop()
             done = [{key: now - earlier[key] for key, now in work.usage().items()}
@@ -401,11 +372,6 @@ while os.read(mine, 1): os.write(ours, b"x")
         for cgroup, of_cgroup in zip(victims, done):
             self.check(Span(begun, after), cgroup, of_cgroup["minor_faults"],
                        of_cgroup["task_clock_seconds"])
-
-    @staticmethod
-    def signal(pairs, number):
-        for pair in pairs:
-            os.killpg(pair.pid, number)
 
     def check(self, span, cgroup, true, cpu_time):
         value = span.of_cgroup("minor_faults", cgroup)
@@ -555,7 +521,7 @@ class AutomaticSourceTest(unittest.TestCase):
 
     def assert_that_some_cpus_have_no_records_is_reported(self, daemon):
         def agrees(scrape):  # a CPU may be found not to write all records even now
-            cgroups = json.loads(daemon.get("/api/v1/status")[1])["cgroups"]
+            cgroups = daemon.status()["cgroups"]
             all_have_records = scrape.value(SOURCE, source="descriptors") == 0
             # The log has one line if several are found so within a minute.
             is_logged = "counted by descriptors there" in daemon.stderr()

@@ -18,6 +18,7 @@ import tempfile
 import unittest
 
 import harness
+import perf_events
 
 SWITCHES, PAGES, CPU_MS, PROCESSES = 2_000, 50_000, 300, 300
 EVENTS = "page-faults,minor-faults,context-switches,task-clock"
@@ -30,9 +31,7 @@ USER_ONLY = 2      # kernel.perf_event_paranoid: the kernel itself is not for ev
 
 
 def stat(*args, **options):
-    """Runs it to its end; its texts and status."""
-    return subprocess.run([harness.daemon_binary, "stat", *map(str, args)], capture_output=True,
-                          text=True, check=False, stdin=subprocess.DEVNULL, **options)
+    return harness.run("stat", *args, **options)
 
 
 def counts(text):
@@ -55,15 +54,6 @@ def faults_of_children():
     """Of all that have ended and were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_minflt + used.ru_majflt
-
-
-def counters_of(pid):
-    """Descriptors of events that a process has open."""
-    number = 0
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            number += os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:[perf_event]"
-    return number
 
 
 def child_of(pid):
@@ -95,7 +85,7 @@ class AgainstPerfTest(unittest.TestCase):
         counter = self.enterContext(harness.Process(command, stdout=subprocess.PIPE,
                                                     stderr=subprocess.PIPE))
         self.addCleanup(counter.child.stderr.close)
-        harness.until("counters", lambda: counters_of(counter.pid) >= events)
+        harness.until("counters", lambda: perf_events.opened_by(counter.pid) >= events)
         counter.await_state("S")
         return counter.child
 
@@ -276,7 +266,7 @@ class StatTest(unittest.TestCase):
             counting = self.enterContext(harness.Process(
                 [harness.daemon_binary, "stat", "-e", "task-clock", "-p", str(sleeper.pid)],
                 stdout=subprocess.PIPE))
-            harness.until("counters", lambda: counters_of(counting.pid) > 0)
+            harness.until("counters", lambda: perf_events.opened_by(counting.pid) > 0)
             counting.await_state("S")
             sleeper.child.kill()
             text, _ = counting.child.communicate(timeout=harness.PATIENCE)
@@ -397,7 +387,7 @@ class SignalsTest(unittest.TestCase):
                 process = self.enterContext(harness.Process(
                     [harness.daemon_binary, "stat", "-e", "page-faults", "-p", str(sleeper.pid)],
                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)).child
-                harness.until("counters", lambda pid=process.pid: counters_of(pid) > 0)
+                harness.until("counters", lambda pid=process.pid: perf_events.opened_by(pid) > 0)
                 process.send_signal(number)
                 text, _ = process.communicate(timeout=harness.PATIENCE)
                 self.assertEqual(process.returncode, 0)
@@ -466,7 +456,7 @@ class WithoutRightsTest(unittest.TestCase):
              harness.Process([*AS_NOBODY, self.binary, "stat", "--output", "json", "-e",
                               "page-faults:u", "-p", str(process.pid)],
                              stdout=subprocess.PIPE) as counting:
-            harness.until("counters", lambda: counters_of(counting.pid) > 0)
+            harness.until("counters", lambda: perf_events.opened_by(counting.pid) > 0)
             counting.await_state("S")
             process.child.stdin.write("\n")
             process.child.stdin.flush()

@@ -3,7 +3,6 @@ their CPU time, however seldom it scrapes.
 """
 
 import contextlib
-import os
 import shutil
 import time
 import unittest
@@ -49,16 +48,8 @@ def run_job(tree, daemon, number):
         "perf_cgroup_task_clock_seconds_total", cgroup=cgroup, app="batch"))
     with perf_events.Counters(["task-clock"], harness.online_cpus(), tree.mount + cgroup) as counters:
         end = time.monotonic() + LIFE
-        pid = os.fork()
-        if pid == 0:
-            try:
-                tree.join(cgroup)
-                while time.process_time() < CPU_TIME and time.monotonic() < end:
-                    pass
-                time.sleep(max(0, end - time.monotonic()))
-            finally:
-                os._exit(0)
-        os.waitpid(pid, 0)
+        harness.burn(tree, cgroup, CPU_TIME)
+        time.sleep(max(0, end - time.monotonic()))
         used = counters.sums()["task-clock"] / 1e9
     tree.remove(cgroup)
     daemon.scrape_when("the end of its series", lambda scrape: not scrape.has(
@@ -170,19 +161,6 @@ class TenantTest(unittest.TestCase):
 class NestedTest(unittest.TestCase):
     WORK = 0.1  # seconds
 
-    def work(self, tree, *cgroups):
-        """Of a task in each of them."""
-        for cgroup in cgroups:
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    tree.join(cgroup)
-                    while time.process_time() < self.WORK:
-                        pass
-                finally:
-                    os._exit(0)
-            os.waitpid(pid, 0)
-
     def test_what_is_done_in_nested_cgroups_is_added_once(self):
         harness.require_events("task-clock")
         perf_events.require()
@@ -203,11 +181,12 @@ class NestedTest(unittest.TestCase):
         with perf_events.Counters(["task-clock"], harness.online_cpus(),
                                   tree.mount + outer) as counters:
             inner = make("outer/inner")
-            self.work(tree, outer, inner, make("outer/inner/job"))
+            for cgroup in (outer, inner, make("outer/inner/job")):
+                harness.burn(tree, cgroup, self.WORK)
             tree.remove(inner + "/job")
-            self.work(tree, inner)
+            harness.burn(tree, inner, self.WORK)
             tree.remove(inner)
-            self.work(tree, outer)
+            harness.burn(tree, outer, self.WORK)
             used = counters.sums()["task-clock"] / 1e9
         daemon.scrape_after_polls()
         scrape = daemon.scrape_after_polls()

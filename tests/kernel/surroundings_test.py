@@ -86,9 +86,7 @@ class StoppedFileSystemTest(unittest.TestCase):
         os.mkdir(self.mount)
 
     def write(self, name, text):
-        path = f"{self.files}/{name}"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        harness.write_text(f"{self.files}/{name}", text)
 
     def mounted(self):
         system = self.enterContext(harness.Process(
@@ -227,7 +225,7 @@ class ShiftedClockTest(unittest.TestCase):
         answer = web.ask_once(self.daemon.address, headers={"Accept": web.OPENMETRICS})
         served = {str(series): value for series, value in harness.Scrape(answer.text).items()}
         served["Date"] = email.utils.parsedate_to_datetime(answer.headers["Date"]).timestamp()
-        add_numbers("", json.loads(self.daemon.get("/api/v1/status")[1]), served)
+        add_numbers("", self.daemon.status(), served)
         boot = time.time() + self.shifted_by - self.since_boot()
         return {name: date - boot for name, date in served.items()
                 if self.DATES.search(name) or name == "Date"}
@@ -300,23 +298,17 @@ class ReplacedFileTest(unittest.TestCase):
         self.number += 1
         return CONFIG.replace("name: software", f"name: number-{self.number}")
 
-    @staticmethod
-    def write(path, text):
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
     def rename(self, text):
-        os.replace(self.write(f"{self.folder}/new", text), self.path)
+        os.replace(harness.write_text(f"{self.folder}/new", text), self.path)
 
     def write_in_place(self, text):
-        self.write(self.path, text)
+        harness.write_text(self.path, text)
 
     def swap_link(self, text):
         """As Kubernetes updates a ConfigMap: config.yaml -> ..data/config.yaml, ..data -> a directory."""
         directory = f"{self.folder}/..{self.number}"
         os.mkdir(directory)
-        self.write(f"{directory}/config.yaml", text)
+        harness.write_text(f"{directory}/config.yaml", text)
         os.symlink(directory, f"{self.folder}/..new")
         os.replace(f"{self.folder}/..new", f"{self.folder}/..data")
         if not os.path.islink(self.path):
@@ -325,18 +317,18 @@ class ReplacedFileTest(unittest.TestCase):
 
     def delete_and_write(self, text):
         os.unlink(self.path)
-        self.write(self.path, text)
+        harness.write_text(self.path, text)
 
     WAYS = (rename, write_in_place, swap_link, delete_and_write)
 
     def assert_in_force(self, daemon):
         daemon.scrape_after_polls()  # the status is that of the last poll
-        (group,) = json.loads(daemon.get("/api/v1/status")[1])["groups"]
+        (group,) = daemon.status()["groups"]
         self.assertIn(f"name: {group['group']},", harness.read_text(self.path))
 
     def test_whichever_way_it_is_replaced(self):
         for way in self.WAYS:
-            self.write(self.path, self.text())
+            harness.write_text(self.path, self.text())
             with self.subTest(way=way.__name__), harness.Daemon(
                     CONFIG, config_path=self.path) as daemon:
                 for reloads in range(3):
@@ -348,7 +340,7 @@ class ReplacedFileTest(unittest.TestCase):
 
     def test_while_another_program_replaces_it_without_a_pause(self):
         for way in self.WAYS:
-            self.write(self.path, self.text())
+            harness.write_text(self.path, self.text())
             with self.subTest(way=way.__name__), harness.Daemon(
                     CONFIG, config_path=self.path) as daemon:
                 end = time.monotonic() + 2
@@ -363,7 +355,7 @@ class ReplacedFileTest(unittest.TestCase):
                 self.assert_in_force(daemon)
 
     def test_a_file_that_is_deleted_is_not_reloaded(self):
-        self.write(self.path, self.text())
+        harness.write_text(self.path, self.text())
         daemon = self.enterContext(harness.Daemon(CONFIG, config_path=self.path))
         os.unlink(self.path)
         daemon.send(signal.SIGHUP)
@@ -382,12 +374,12 @@ class ReplacedFileTest(unittest.TestCase):
         harness.require_mounts()
         for done, logged in self.BEHIND_A_MOUNT.items():
             for name in ("new", "host", "mounted"):
-                self.write(f"{self.folder}/{name}", CONFIG)
+                harness.write_text(f"{self.folder}/{name}", CONFIG)
             bind = f'mount --bind {self.folder}/host {self.folder}/mounted && exec "$@"'
             with self.subTest(done=done), harness.Daemon(
                     CONFIG, config_path=f"{self.folder}/mounted",
                     wrapper=(*IN_OWN_MOUNTS, "sh", "-c", bind, "sh")) as daemon:
-                self.write(f"{self.folder}/host", CONFIG)
+                harness.write_text(f"{self.folder}/host", CONFIG)
                 daemon.send(signal.SIGHUP)
                 daemon.logged("configuration reloaded")
                 subprocess.run(done, shell=True, cwd=self.folder, check=True)
@@ -407,17 +399,17 @@ class ReplacedFileTest(unittest.TestCase):
             host = f"{folder}/above/host" if "above" in done else f"{folder}/host"
             for directory in (host, f"{folder}/mounted"):
                 os.makedirs(directory)
-            self.write(f"{host}/config.yaml", CONFIG)
+            harness.write_text(f"{host}/config.yaml", CONFIG)
             bind = f'mount --bind {host} {folder}/mounted && exec "$@"'
             with self.subTest(done=done), harness.Daemon(
                     CONFIG, config_path=f"{folder}/mounted/config.yaml",
                     wrapper=(*IN_OWN_MOUNTS, "sh", "-c", bind, "sh")) as daemon:
-                self.write(f"{host}/new", CONFIG)
+                harness.write_text(f"{host}/new", CONFIG)
                 os.replace(f"{host}/new", f"{host}/config.yaml")
                 daemon.send(signal.SIGHUP)
                 daemon.logged("configuration reloaded")
                 subprocess.run(done, shell=True, cwd=folder, check=True)
-                self.write(f"{host}/config.yaml", CONFIG)
+                harness.write_text(f"{host}/config.yaml", CONFIG)
                 daemon.send(signal.SIGHUP)
                 daemon.logged("level=error", "its directory was replaced", logged)
                 daemon.logged("level=error", "configuration not reloaded")

@@ -30,10 +30,7 @@ BURST = 10  # events of one wake-up, which may all lie where a record is missing
 
 def machine_switches():
     """Context switches of the whole machine since boot."""
-    for line in harness.read_text("/proc/stat").splitlines():
-        if line.startswith("ctxt "):
-            return int(line.split()[1])
-    raise AssertionError("no ctxt in /proc/stat")
+    return harness.number_in("/proc/stat", "ctxt")
 
 
 class Bracket:
@@ -70,7 +67,7 @@ class Run:
             raise harness.Disturbed(f"{self.missing():.3f} s were not measured, as records were lost")
 
     def increment(self, name, **labels):
-        return self.after.scrape.value(name, **labels) - self.before.scrape.value(name, **labels)
+        return self.after.scrape.since(self.before.scrape, name, **labels)
 
     def tolerance(self, true, part=ESTIMATE_OF_EVENTS):
         """Of what was counted: where all was measured, nothing; else also what was not, with a burst."""

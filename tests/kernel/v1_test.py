@@ -152,8 +152,7 @@ class V1Test(unittest.TestCase):
                     workload.run()
             after = daemon.scrape_after_polls()
         for cgroup in self.cgroups:
-            name = "perf_cgroup_minor_faults_total"
-            counted = after.value(name, cgroup=cgroup) - before.value(name, cgroup=cgroup)
+            counted = after.since(before, "perf_cgroup_minor_faults_total", cgroup=cgroup)
             self.assertGreaterEqual(counted, PAGES, cgroup)
 
     def assert_passes(self, program, source):

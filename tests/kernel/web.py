@@ -7,10 +7,12 @@ import dataclasses
 import fcntl
 import http.client
 import http.server
+import shutil
 import socket
 import ssl
 import struct
 import subprocess
+import tempfile
 import threading
 
 import harness
@@ -75,12 +77,31 @@ class Authority:
                 "-out", f"{stem}.pem")
         return Certificate(f"{stem}.pem", f"{stem}.key")
 
+    def option(self, more="", rest="", name="web"):
+        """For a web configuration with the certificate of "server", further keys of TLS and other lines."""
+        return "--web.config.file=" + harness.write_text(
+            f"{self.folder}/{name}.yml",
+            f"tls_server_config: {{cert_file: server.pem, key_file: server.key{more}}}\n{rest}")
+
     def context(self, client=None):
         """That of a client which trusts this authority, and may have a certificate of its own."""
         context = ssl.create_default_context(cafile=self.certificate)
         if client:
             context.load_cert_chain(client.certificate, client.key)
         return context
+
+
+# Further keys of TLS.
+CLIENT_CERTIFICATES = ", client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem"
+
+
+def authority_of(test):
+    """An authority with a certificate "server", for as long as the test, or its class, runs."""
+    harness.require(shutil.which("openssl"), "openssl is not installed")
+    enter = test.enterClassContext if isinstance(test, type) else test.enterContext
+    authority = Authority(enter(tempfile.TemporaryDirectory(prefix="pex_test_")))
+    authority.server = authority.issue("server")
+    return authority
 
 
 def openssl(*args):

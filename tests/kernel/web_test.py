@@ -147,13 +147,8 @@ class LoginTest(WebTest):
         self.assertEqual(web.ask(connection, headers=OTHER_LOGIN).status, 200)
 
     def test_a_broken_configuration_prevents_the_start(self):
-        replace(f"{self.folder}/web.yml", "no_such_key: 1\n")
-        config = f"{self.folder}/config.yaml"
-        replace(config, CONFIG)
-        ended = subprocess.run([harness.daemon_binary, f"--config.file={config}",
-                                "--web.listen-address=127.0.0.1:0",
-                                f"--web.config.file={self.folder}/web.yml"], capture_output=True,
-                               text=True, timeout=harness.PATIENCE, check=False)
+        file = harness.write_text(f"{self.folder}/web.yml", "no_such_key: 1\n")
+        ended = harness.run("--web.listen-address=127.0.0.1:0", f"--web.config.file={file}", config=CONFIG)
         self.assertEqual(ended.returncode, 1)
         self.assertIn("web.yml:1:1", ended.stderr)
 
@@ -163,9 +158,7 @@ class LoginTest(WebTest):
         replace(web_config, self.USERS)
         for mode, warnings in ((0o640, 0), (0o644, 1)):
             os.chmod(web_config, mode)
-            checked = subprocess.run([harness.daemon_binary, "--config.check",
-                                      f"--web.config.file={web_config}"], capture_output=True,
-                                     text=True, timeout=harness.PATIENCE, check=False)
+            checked = harness.run("--config.check", f"--web.config.file={web_config}")
             self.assertEqual(checked.returncode, 0, checked.stderr)
             self.assertEqual(checked.stderr.count(f"chmod o-r {web_config}"), warnings)
             daemon = self.start(f"--web.config.file={web_config}")
@@ -179,19 +172,16 @@ class CertificateTest(WebTest):
 
     def setUp(self):
         super().setUp()
-        harness.require(shutil.which("openssl"), "openssl is not installed")
-        self.authority = web.Authority(self.folder)
-        self.server = self.authority.issue("server")
+        self.authority = web.authority_of(self)
         self.context = self.authority.context()
 
-    def settings(self):
-        return "tls_server_config: {cert_file: server.pem, key_file: server.key}\n"
+    def start_tls(self, rest="", **options):
+        option = self.authority.option(rest=rest)
+        self.web_config = option.partition("=")[2]
+        return self.start(option, tls=self.context, **options)
 
 
 class TlsTest(CertificateTest):
-    def start_tls(self):
-        return self.start_with(self.settings(), tls=self.context)
-
     def serial(self, daemon):
         """Of the certificate that a new connection gets."""
         with contextlib.closing(web.connection_to(daemon.address, self.context)) as connection:
@@ -206,8 +196,8 @@ class TlsTest(CertificateTest):
         connection.auto_open = False  # http.client would hide that it was dropped
 
         new = self.authority.issue("new")  # under other names, so that neither is seen half-written
-        os.rename(new.key, self.server.key)
-        os.rename(new.certificate, self.server.certificate)
+        os.rename(new.key, self.authority.server.key)
+        os.rename(new.certificate, self.authority.server.certificate)
 
         harness.until("the new certificate", lambda: self.serial(daemon) != before)
         self.assertEqual(web.ask(connection).status, 200)
@@ -216,7 +206,7 @@ class TlsTest(CertificateTest):
     def test_a_broken_certificate_is_not_taken(self):
         daemon = self.start_tls()
         before = self.serial(daemon)
-        replace(self.server.certificate, "nothing\n")
+        replace(self.authority.server.certificate, "nothing\n")
         daemon.scrape_when("the failed reload", lambda scrape: scrape.value(reload_successful) == 0)
         self.assertEqual(self.serial(daemon), before)
         daemon.logged(" level=error ", "server.pem")
@@ -226,11 +216,10 @@ class StrangerTest(CertificateTest):
     """Who has no password and asks all the time, while somebody writes to the file."""
 
     WRITES = 300
-    USERS = LoginTest.USERS
 
     def setUp(self):
         super().setUp()
-        self.daemon = self.start_with(self.settings() + self.USERS, tls=self.context, headers=LOGIN)
+        self.daemon = self.start_tls(LoginTest.USERS, headers=LOGIN)
         self.asked = 0
         self.got_in = []
 
@@ -294,7 +283,7 @@ class DowngradeTest(WebTest):
         (warning,) = harness.until("its line", lambda: daemon.lines("warn"))
         self.assertIn("basic_auth_users from 1 user to no user", warning)
         self.assertIn("Remedy: ", warning)
-        status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
+        status = daemon.status()["web_configuration"]
         self.assertFalse(status["last_load_successful"])
         self.assertIn({"protection": "users", "state": "1 user"}, status["protections"])
         self.assertIn("is not adopted", status["errors"][0])
@@ -302,28 +291,21 @@ class DowngradeTest(WebTest):
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)
             restarted.logged(" level=warn ", "anyone who can connect to this server")
-            required = subprocess.run(
-                [harness.daemon_binary, f"--config.file={restarted.config_path}", "--web.require=users",
-                 f"--web.config.file={self.web_config}", "--web.listen-address=127.0.0.1:0"],
-                capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
+            required = harness.run("--web.require=users", f"--web.config.file={self.web_config}",
+                                   "--web.listen-address=127.0.0.1:0", config=CONFIG)
         self.assertEqual(required.returncode, 1)
         self.assertIn("does not meet --web.require=users. Remedy: restore", required.stderr)
 
+
+class EmptiedTest(CertificateTest):
     def test_a_refused_file_does_not_make_a_health_check_fail(self):
-        harness.require(shutil.which("openssl"), "openssl is not installed")
-        authority = web.Authority(self.folder)
-        authority.issue("server")
-        daemon = self.start_with(
-            "tls_server_config: {cert_file: server.pem, key_file: server.key}\n",
-            tls=authority.context())
+        daemon = self.start_tls()
         subprocess.run(["truncate", "--size=0", self.web_config], check=True)
 
         daemon.scrape_when("the refusal", lambda scrape: scrape.value(reload_successful) == 0)
 
-        health = subprocess.run([harness.daemon_binary, "health",
-                                 f"--web.listen-address={daemon.address}",
-                                 f"--web.config.file={self.web_config}"], capture_output=True,
-                                text=True, timeout=harness.PATIENCE, check=False)
+        health = harness.run("health", f"--web.listen-address={daemon.address}",
+                             f"--web.config.file={self.web_config}")
         self.assertEqual((health.returncode, health.stdout), (0, "healthy\n"), health.stderr)
 
 
@@ -410,13 +392,9 @@ class ListeningTest(WebTest):
             self.assert_scraped(web.UnixConnection(path))
 
     def test_without_a_socket_of_the_service_manager_there_is_no_start(self):
-        config = f"{self.folder}/config.yaml"
-        replace(config, CONFIG)
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("LISTEN_")}
-        ended = subprocess.run([harness.daemon_binary, f"--config.file={config}",
-                                "--web.systemd-socket"], capture_output=True, text=True,
-                               env=environment, timeout=harness.PATIENCE, check=False)
+        ended = harness.run("--web.systemd-socket", config=CONFIG, env=environment)
         self.assertEqual(ended.returncode, 1, ended.stderr)
         self.assertIn("Remedy: ", ended.stderr)
 
@@ -442,15 +420,15 @@ class LintTest(WebTest):
         configurations = [path for path in sorted(self.SHIPPED.rglob("*.yaml"))
                           if re.search("^groups:", path.read_text(encoding="utf-8"), re.MULTILINE)]
         self.assertGreaterEqual(len(configurations), 2)
+
+        def once(path):
+            return harness.run("--once", f"--config.file={path}", timeout=6 * harness.PATIENCE)
+
         with concurrent.futures.ThreadPoolExecutor() as pool:  # each waits for its interval
-            for path, scraped in zip(configurations, pool.map(self.once, configurations)):
+            for path, scraped in zip(configurations, pool.map(once, configurations)):
                 with self.subTest(path.name):
                     self.assertEqual(scraped.returncode, 0, scraped.stderr)
                     self.assert_nothing_to_complain_about(scraped.stdout)
-
-    def once(self, path):
-        return subprocess.run([harness.daemon_binary, "--once", f"--config.file={path}"], text=True,
-                              capture_output=True, timeout=6 * harness.PATIENCE, check=False)
 
 
 class Jobs(prometheus_test.Prometheus):
@@ -494,30 +472,22 @@ class PrometheusTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         harness.require(shutil.which("prometheus"), "prometheus is not installed")
-        harness.require(shutil.which("openssl"), "openssl is not installed")
         harness.require_events(*EVENTS)
-        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
-        cls.authority = web.Authority(cls.folder)
-        cls.server = cls.authority.issue("server")
+        cls.authority = web.authority_of(cls)
         cls.client = cls.authority.issue("client")
-        cls.daemon = cls.start("daemon", None, LoginTest.USERS, headers=LOGIN)
+        cls.daemon = cls.start(cls.authority.option(rest=LoginTest.USERS), None, headers=LOGIN)
         cls.prometheus = cls.enterClassContext(Jobs(cls.jobs()))
         for job in ("tls", "text", "openmetrics", "client certificate"):
             cls.await_scrapes(job, cls.SCRAPES)
 
     @classmethod
-    def start(cls, name, client, *lines, **options):
-        """A daemon over TLS, with further lines of its web configuration."""
-        path = f"{cls.folder}/{name}.yml"
-        replace(path, "\n".join(["tls_server_config:", f"  cert_file: {cls.server.certificate}",
-                                 f"  key_file: {cls.server.key}", *lines, ""]))
-        return cls.enterClassContext(harness.Daemon(CONFIG, f"--web.config.file={path}",
-                                                    tls=cls.authority.context(client), **options))
+    def start(cls, option, client, **options):
+        return cls.enterClassContext(harness.Daemon(CONFIG, option, tls=cls.authority.context(client),
+                                                    **options))
 
     @classmethod
     def jobs(cls):
-        mutual = cls.start("mutual", cls.client, "  client_auth_type: RequireAndVerifyClientCert",
-                           f"  client_ca_file: {cls.authority.certificate}")
+        mutual = cls.start(cls.authority.option(web.CLIENT_CERTIFICATES, name="mutual"), cls.client)
         # It takes OpenMetrics always, and does not tell what it got.
         cls.text = cls.enterClassContext(web.Relay(cls.daemon, accept="text/plain;version=0.0.4"))
         cls.openmetrics = cls.enterClassContext(web.Relay(cls.daemon))

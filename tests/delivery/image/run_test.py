@@ -115,7 +115,7 @@ class WithheldTest(unittest.TestCase):
             self.assertEqual(scrape.with_name("perf_cpu_"), {})
             warnings = harness.until("a warning", lambda: container.lines("warn"))
             self.assertEqual(len(warnings), 1, warnings)
-            status = json.dumps(json.loads(container.get("/api/v1/status")[1]), ensure_ascii=False)
+            status = json.dumps(container.status(), ensure_ascii=False)
             for fragment in fragments:
                 self.assertIn(fragment, warnings[0])
                 self.assertIn(fragment, status)

@@ -17,8 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
-import harness  # noqa: E402
+sys.path.insert(0, str(HERE))
 import manifests  # noqa: E402
 import rules  # noqa: E402
 from manifests import SOURCE, the  # noqa: E402
@@ -69,18 +68,11 @@ kustomize = None
 renderer = None
 
 
-def main():
+def prepare():
     global reader, kustomize, renderer
     work = os.path.abspath(sys.argv[1])
-    try:
-        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
-        renderer = build_renderer(work)
-        if not kustomize.knows_components():
-            raise manifests.Missing("this kubectl knows no components; one of 1.21 or later does")
-    except manifests.Missing as reason:
-        print(f"SKIPPED: kubernetes.chart: {reason}")
-        sys.exit(harness.SKIPPED)
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
+    renderer = build_renderer(work)
 
 
 def build_renderer(work):
@@ -336,4 +328,4 @@ class Description(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main()
+    manifests.run("chart", prepare, 1)

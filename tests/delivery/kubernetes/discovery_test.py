@@ -13,8 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
-import harness  # noqa: E402
+sys.path.insert(0, str(HERE))
 import manifests  # noqa: E402
 import prometheus  # noqa: E402
 from manifests import SOURCE, the  # noqa: E402
@@ -35,16 +34,10 @@ reader = None
 kustomize = None
 
 
-def main():
+def prepare():
     global reader, kustomize
-    work = os.path.abspath(sys.argv[1])
-    try:
-        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
-        prometheus.require_promtool()
-    except manifests.Missing as reason:
-        print(f"SKIPPED: kubernetes.discovery: {reason}")
-        sys.exit(harness.SKIPPED)
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    reader, kustomize = manifests.Reader(), manifests.Kustomize(os.path.abspath(sys.argv[1]))
+    prometheus.require_promtool()
 
 
 def pod(number, phase, port):
@@ -120,9 +113,8 @@ class Discovery(unittest.TestCase):
         self.assert_scraped(discovered(of_operator(monitor)), {**NAMES, **OF_NODE})
 
     def monitor(self, *components):
-        harness.require(kustomize.knows_components(), "this kubectl knows no components")
         return the(reader.objects(kustomize.render("base", components)), "PodMonitor")
 
 
 if __name__ == "__main__":
-    main()
+    manifests.run("discovery", prepare, 1)

@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "kernel"))
+import harness  # noqa: E402
+
 SOURCE = HERE.parents[2]
 KUBERNETES = SOURCE / "packaging" / "kubernetes"
 DEBIAN = "/usr/lib/python3/dist-packages"
@@ -21,6 +24,17 @@ COMPONENTS_SINCE = (1, 21)
 
 class Missing(Exception):
     """This machine lacks a tool; says what would make it run."""
+
+
+def run(subject, prepare, arguments):
+    """Runs the tests of the calling program, which takes so many arguments before their names, once
+    `prepare` has found all that it needs on this machine."""
+    try:
+        prepare()
+    except Missing as reason:
+        print(f"SKIPPED: kubernetes.{subject}: {reason}")
+        sys.exit(harness.SKIPPED)
+    harness.run_tests(arguments)
 
 
 class Reader:
@@ -58,10 +72,8 @@ class Kustomize:
         told = subprocess.run(["kubectl", "version", "--client", "-o", "json"], check=True, text=True,
                               capture_output=True)
         version = json.loads(told.stdout)["clientVersion"]["gitVersion"]
-        self.version = tuple(map(int, re.match(r"v(\d+)\.(\d+)", version).groups()))
-
-    def knows_components(self):
-        return self.version >= COMPONENTS_SINCE
+        if tuple(map(int, re.match(r"v(\d+)\.(\d+)", version).groups())) < COMPONENTS_SINCE:
+            raise Missing(f"kubectl {version} knows no components; install 1.21 or later")
 
     def render(self, resource, components=()):
         """YAML of one of our kustomizations, alone or with components in a namespace of its own."""

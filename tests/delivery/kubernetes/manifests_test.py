@@ -8,16 +8,13 @@ tell it. No cluster is needed.
 import json
 import os
 import re
-import shutil
 import signal
 import ssl
-import subprocess
 import sys
 import tempfile
 import textwrap
 import unittest
 import urllib.request
-from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -44,7 +41,6 @@ COMPOSITIONS = [
     ("overlays/default", ("web-config", "client-certificates")),
 ]
 ALL = "base + " + " + ".join(COMPOSITIONS[4][1])  # for each kind of object
-OLD = "this kubectl knows no components; one of 1.21 or later does"
 GUIDE = SOURCE / "docs" / "containers.md"
 
 reader = None
@@ -52,35 +48,17 @@ kustomize = None
 rendered = {}  # of COMPOSITIONS -> YAML, objects
 
 
-def main():
+def prepare():
     global reader, kustomize
     harness.daemon_binary, work = map(os.path.abspath, sys.argv[1:3])
-    try:
-        reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
-    except manifests.Missing as reason:
-        print(f"SKIPPED: kubernetes.manifests: {reason}")
-        sys.exit(harness.SKIPPED)
-    render_all()
-    result = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, exit=False).result
-    for reason, tests in Counter(reason for _, reason in result.skipped).items():
-        print(f"SKIPPED: kubernetes.manifests: {tests} of {result.testsRun} tests: {reason}")
-    sys.exit(0 if result.wasSuccessful() else 1)
-
-
-def render_all():
+    reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
     for resource, components in COMPOSITIONS:
-        if kustomize.knows_components() or (resource, components) == ("base", ()):
-            text = kustomize.render(resource, components)
-            rendered[" + ".join([resource, *components])] = text, reader.objects(text)
-
-
-def require_components():
-    harness.require(kustomize.knows_components(), OLD)
+        text = kustomize.render(resource, components)
+        rendered[" + ".join([resource, *components])] = text, reader.objects(text)
 
 
 class Manifests(unittest.TestCase):
     def test_every_part_is_rendered(self):
-        require_components()
         parts = {str(each.parent.relative_to(manifests.KUBERNETES))
                  for each in manifests.KUBERNETES.rglob("kustomization.yaml")}
         used = {part for resource, components in COMPOSITIONS
@@ -102,8 +80,6 @@ class Manifests(unittest.TestCase):
                 self.assertEqual(rules.exporter(objects)["image"], f"perf_event_exporter:{version}")
 
     def test_an_operator_can_name_image_and_namespace(self):
-        require_components()
-
         objects = reader.objects(kustomize.render_own({
             "resources": ["overlays/default"], "namespace": "monitoring",
             "images": [{"name": "perf_event_exporter", "newName": "images.example/pex", "newTag": "2"}]}))
@@ -113,7 +89,6 @@ class Manifests(unittest.TestCase):
         self.assertEqual(list(rules.all_are_in_the_same_namespace(objects)), [])
 
     def test_the_kustomization_of_the_guide_renders(self):
-        require_components()
         shipped, own = kustomizations_in_guide()
         for kustomization in (shipped, own):
             objects = rendered_own(kustomization)
@@ -125,7 +100,6 @@ class Manifests(unittest.TestCase):
         self.assertTrue(of_kind(rendered_own(shipped), "PodMonitor"))
 
     def test_the_configuration_of_the_guide_replaces_the_shipped_one_and_has_names_of_pods(self):
-        require_components()
         _, own = kustomizations_in_guide()
         overlay = {**own, "resources": ["overlays/default"], "components": ["components/pod-names"],
                    "configMapGenerator": [{**each, "namespace": own["namespace"]}
@@ -140,7 +114,6 @@ class Manifests(unittest.TestCase):
                 self.assertTrue(the(objects, "Namespace"))
 
     def test_the_patch_of_the_guide_lets_prometheus_in_where_the_exporter_has_tls(self):
-        require_components()
         patch, = (reader.objects(block)[0] for block in yaml_in_guide()
                   if block.startswith("patches:") and "PodMonitor" in block)
 
@@ -158,7 +131,6 @@ class Manifests(unittest.TestCase):
         self.assertEqual(set(endpoint["basicAuth"]), {"username", "password"})
 
     def test_rules_and_alerts_are_those_of_prometheus(self):
-        require_components()
         _, objects = rendered[ALL]
         for kind in ("rules", "alerts"):
             with self.subTest(kind):
@@ -169,7 +141,6 @@ class Manifests(unittest.TestCase):
                                  "run packaging/kubernetes/generate.sh")
 
     def test_each_dashboard_has_a_config_map(self):
-        require_components()
         _, objects = rendered[ALL]
 
         found = {name: text for each in rules.dashboards(objects)
@@ -181,7 +152,6 @@ class Manifests(unittest.TestCase):
         self.assertEqual(len(rules.dashboards(objects)), len(found))
 
     def test_what_is_mounted_below_sysfs_is_read_only_where_that_is_asked_for(self):
-        require_components()
         for name, (_, objects) in rendered.items():
             with self.subTest(name):
                 sysfs, = (each for each in rules.exporter(objects)["volumeMounts"]
@@ -190,7 +160,6 @@ class Manifests(unittest.TestCase):
                                  "IfPossible" if "recursive" in name else None)
 
     def test_the_seccomp_profile_that_is_named_is_the_one_that_is_shipped(self):
-        require_components()
         profile = json.loads((SOURCE / "packaging/container/seccomp.json").read_text())
         allowed = {name for each in profile["syscalls"] if each["action"] == "SCMP_ACT_ALLOW"
                    for name in each["names"]}
@@ -204,7 +173,6 @@ class Manifests(unittest.TestCase):
         self.assertIn("/var/lib/kubelet/seccomp/" + chosen["localhostProfile"], GUIDE.read_text())
 
     def test_the_web_configuration_is_read_where_its_secret_is_mounted(self):
-        require_components()
         _, objects = rendered["overlays/default + web-config"]
         exporter, pod = rules.exporter(objects), rules.pod(objects)
         option, path = next(each for each in exporter["args"] if "web.config" in each).split("=")
@@ -273,10 +241,6 @@ def configurations():
     return {name: config for config, name in names.items()}
 
 
-def run_daemon(*args):
-    return subprocess.run([harness.daemon_binary, *args], text=True, capture_output=True)
-
-
 class Configurations(unittest.TestCase):
     """What the daemon makes of its options and of the files in the ConfigMaps."""
 
@@ -285,14 +249,14 @@ class Configurations(unittest.TestCase):
         return reader.objects(configuration_of(rendered[name][1]))[0]
 
     def test_options_are_those_of_the_daemon(self):
-        known = set(re.findall(r"^  +(--[a-z.-]+)", run_daemon("--help").stdout, re.M))
+        known = set(re.findall(r"^  +(--[a-z.-]+)", harness.run("--help").stdout, re.M))
         for name, (_, objects) in rendered.items():
             with self.subTest(name):
                 given = {each.partition("=")[0] for each in rules.exporter(objects)["args"]}
                 self.assertLessEqual(given, known)
 
     def test_the_port_is_the_daemons_default(self):
-        default = int(re.search(r"--web.listen-address .*?\[:(\d+)\]", run_daemon("--help").stdout,
+        default = int(re.search(r"--web.listen-address .*?\[:(\d+)\]", harness.run("--help").stdout,
                                 re.S)[1])
         for name, (_, objects) in rendered.items():
             with self.subTest(name):
@@ -305,7 +269,7 @@ class Configurations(unittest.TestCase):
                 self.assertEqual(mistakes_in(config), [])
 
     def test_probed_and_scraped_paths_are_served(self):
-        _, objects = rendered.get(ALL, rendered["base"])
+        _, objects = rendered[ALL]
         paths = [rules.exporter(objects)[probe]["httpGet"]["path"] for probe in rules.PROBES]
         paths += [endpoint["path"] for endpoint in rules.endpoints(objects)]
 
@@ -315,9 +279,6 @@ class Configurations(unittest.TestCase):
         self.assertEqual(answers, dict.fromkeys(paths, 200))
 
     def test_probes_pass_where_the_web_configuration_requires_client_certificates(self):
-        require_components()
-        required = ("  client_auth_type: RequireAndVerifyClientCert", "  client_ca_file: authority.pem")
-
         _, without = rendered["overlays/default + web-config"]
         _, objects = rendered["overlays/default + web-config + client-certificates"]
         option = next(each for each in rules.exporter(objects)["args"] if "health" in each)
@@ -325,7 +286,10 @@ class Configurations(unittest.TestCase):
         ports = {"health": harness.free_port()}
         option = f"--web.health-address=127.0.0.1:{ports['health']}"
 
-        with self.secured(*required, options=[option]) as daemon:
+        authority = web.authority_of(self)
+        with harness.Daemon("groups: [{name: s, events: [context-switches], scope: cpu}]\n", option,
+                            authority.option(web.CLIENT_CERTIFICATES),
+                            tls=authority.context(authority.issue("client"))) as daemon:
             self.assertEqual(failed_probes(without, daemon), list(rules.PROBES))
             self.assertEqual(failed_probes(objects, daemon, ports), [])
             daemon.send(signal.SIGSTOP)
@@ -335,28 +299,13 @@ class Configurations(unittest.TestCase):
                 daemon.send(signal.SIGCONT)
             self.assertEqual(failed, list(rules.PROBES))
 
-    def secured(self, *lines, options=()):
-        """A daemon with TLS and `lines` in its web configuration."""
-        harness.require(shutil.which("openssl"), "openssl is not installed")
-        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
-        authority = web.Authority(folder)
-        server, client = authority.issue("server"), authority.issue("client")
-        Path(f"{folder}/web.yaml").write_text("\n".join([
-            "tls_server_config:", f"  cert_file: {server.certificate}", f"  key_file: {server.key}",
-            *lines, ""]), encoding="utf-8")
-        return harness.Daemon("groups: [{name: s, events: [context-switches], scope: cpu}]\n",
-                              f"--web.config.file={folder}/web.yaml", *options,
-                              tls=authority.context(client))
-
     def test_names_of_pods_are_read_where_they_are_mounted(self):
-        require_components()
         for name, (_, objects) in rendered.items():
             with self.subTest(name):
                 self.assertEqual(source_of_names(objects), "/var/log/containers"
                                  if name.startswith("overlays/pod-names") else None)
 
     def test_pod_names_counts_what_the_default_counts(self):
-        require_components()
         with_names = self.parsed("overlays/pod-names")
 
         del with_names["kubernetes"]
@@ -364,7 +313,6 @@ class Configurations(unittest.TestCase):
         self.assertEqual(with_names, self.parsed("overlays/default"))
 
     def test_minimal_counts_fewer_events(self):
-        require_components()
         minimal, default = (
             {event for group in self.parsed(name)["groups"] for event in group["events"]}
             for name in ("overlays/minimal", "overlays/default"))
@@ -373,7 +321,6 @@ class Configurations(unittest.TestCase):
         self.assertLess(minimal, default)
 
     def test_a_scrape_within_the_limit_of_series_is_within_that_of_samples(self):
-        require_components()
         shipped = (SOURCE / "config/perf_event_exporter.yaml").read_text()
         default = int(re.search(r"^  max_series: (\d+)", shipped, re.M)[1])
         for name, (_, objects) in rendered.items():
@@ -406,13 +353,10 @@ def passes(probe, ports, patience):
 def mistakes_in(config):
     """What the daemon says against a file wherever it runs. Events and cgroups that this machine lacks
     are no mistakes."""
-    with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
-        path = f"{scratch}/config.yaml"
-        Path(path).write_text(config, encoding="utf-8")
-        told = run_daemon("--config.check", f"--config.file={path}")
+    told = harness.run("--config.check", config=config)
     text = told.stdout + told.stderr
-    found = [line for line in text.splitlines()
-             if line.startswith(f"{path}:") and "matched no cgroup when the configuration was loaded" not in line]
+    found = [line for line in text.splitlines() if re.match(r"/\S+\.yaml:", line)
+             and "matched no cgroup when the configuration was loaded" not in line]
     return found if found or "\nvalid: " in text else [text]
 
 
@@ -441,10 +385,8 @@ class Selection(unittest.TestCase):
     def selected(self, config):
         with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
             for path in NODE:
-                os.makedirs(f"{scratch}/cgroup{path}")
-            Path(f"{scratch}/config.yaml").write_text(config, encoding="utf-8")
-            told = run_daemon("cgroups", f"--config.file={scratch}/config.yaml",
-                              f"--path.cgroupfs={scratch}/cgroup")
+                os.makedirs(scratch + path, exist_ok=True)
+            told = harness.run("cgroups", f"--path.cgroupfs={scratch}", config=config)
         return {line.split()[1] for line in told.stdout.splitlines() if line.startswith("counted ")}
 
     def test_containers_of_pods_are_selected_under_every_driver(self):
@@ -461,4 +403,4 @@ class Selection(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main()
+    manifests.run("manifests", prepare, 2)

@@ -44,7 +44,6 @@ def rendered():
         reader, kustomize = manifests.Reader(), manifests.Kustomize(work)
     except manifests.Missing as reason:
         raise unittest.SkipTest(str(reason)) from None
-    harness.require(kustomize.knows_components(), "kubectl is older than 1.21")
     return reader.objects(kustomize.render("overlays/pod-names", ["seccomp-localhost"]))
 
 

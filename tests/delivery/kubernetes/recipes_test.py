@@ -15,8 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
-import harness  # noqa: E402
+sys.path.insert(0, str(HERE))
 import manifests  # noqa: E402
 import prometheus  # noqa: E402
 from manifests import SOURCE  # noqa: E402
@@ -80,15 +79,10 @@ JOINS = [
 reader = None
 
 
-def main():
+def prepare():
     global reader
-    try:
-        reader = manifests.Reader()
-        prometheus.require_promtool()
-    except manifests.Missing as reason:
-        print(f"SKIPPED: kubernetes.recipes: {reason}")
-        sys.exit(harness.SKIPPED)
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)
+    reader = manifests.Reader()
+    prometheus.require_promtool()
 
 
 def chapter(document, name):
@@ -204,4 +198,4 @@ def arguments(block):
 
 
 if __name__ == "__main__":
-    main()
+    manifests.run("recipes", prepare, 1)

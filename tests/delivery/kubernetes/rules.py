@@ -3,6 +3,7 @@
 Each rule takes the rendered objects and yields its complaints. `RULES` has all.
 """
 
+import inspect
 import json
 import re
 
@@ -207,20 +208,6 @@ def the_namespace_admits_the_pods(objects):
 # --- what it may do -------------------------------------------------------------------------------
 
 
-def nothing_of_the_host_but_its_files(objects):
-    for key in ("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace"):
-        if pod(objects).get(key):
-            yield f"{key} is set"
-    if any("hostPort" in port for each in containers_of(pod(objects)) for port in each.get("ports", [])):
-        yield "hostPort is set"
-
-
-def user_namespaces_stay_off(objects):
-    """The kernel looks for CAP_PERFMON in the first user namespace."""
-    if pod(objects).get("hostUsers") is False:
-        yield "hostUsers: false"
-
-
 def host_paths_are_few_and_read_only(objects):
     paths = {each["name"]: each["hostPath"]["path"] for each in pod(objects)["volumes"]
              if "hostPath" in each}
@@ -283,35 +270,6 @@ def rights_are_those_to_discover(objects):
                 yield f"{each['kind']} is for {subject}"
 
 
-def no_token_is_mounted(objects):
-    for each in [pod(objects), *of_kind(objects, "ServiceAccount")]:
-        if each.get("automountServiceAccountToken") is not False:
-            yield "automountServiceAccountToken is not false"
-
-
-def the_user_is_not_root(objects):
-    context = pod(objects)["securityContext"]
-    if not context.get("runAsNonRoot") or context.get("runAsUser") != 65534 \
-            or context.get("runAsGroup") != 65534:
-        yield f"runs as {context}"
-    for each in containers_of(pod(objects)):
-        if {"runAsUser", "runAsGroup", "runAsNonRoot"} & each["securityContext"].keys():
-            yield "a container has a user of its own"
-
-
-CONTAINER_CONTEXT = {
-    "allowPrivilegeEscalation": False,
-    "readOnlyRootFilesystem": True,
-    "capabilities": {"drop": ["ALL"], "add": ["PERFMON"]},
-}
-
-
-def containers_have_one_capability_and_no_more(objects):
-    for each in containers_of(pod(objects)):
-        if each["securityContext"] != CONTAINER_CONTEXT:
-            yield f"{each['name']}: {each['securityContext']}"
-
-
 def seccomp_is_on(objects):
     kind = pod(objects)["securityContext"].get("seccompProfile", {}).get("type")
     if kind not in ("RuntimeDefault", "Localhost"):
@@ -328,47 +286,58 @@ def memory_has_a_limit_and_time_has_none(objects):
             yield f"{each['name']}: {resources}"
 
 
-def it_runs_on_every_node(objects):
-    if pod(objects)["tolerations"] != [{"operator": "Exists"}]:
-        yield "does not tolerate everything"
-    if pod(objects)["priorityClassName"] != "system-node-critical":
-        yield "is not critical"
-    if pod(objects)["nodeSelector"] != {"kubernetes.io/os": "linux"}:
-        yield "wants particular nodes"
-
-
-def virtual_nodes_are_left_out(objects):
-    wanted = pod(objects)["affinity"]["nodeAffinity"]
-    terms = wanted["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    if [each["matchExpressions"] for each in terms] != [VIRTUAL_NODES]:
-        yield f"nodes: {terms}"
-
-
 def a_slow_start_is_no_failure(objects):
     probe = exporter(objects)["startupProbe"]
     if probe["periodSeconds"] * probe["failureThreshold"] < 60:
         yield f"restarted after {probe}"
 
 
-def a_rollout_leaves_most_nodes_counted(objects):
-    if daemon_set(objects)["updateStrategy"] != {
-            "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}}:
-        yield f"{daemon_set(objects)['updateStrategy']}"
+# What is so in all of them -> what is found, and what is wanted.
+SETTINGS = {
+    "every node may be used": (lambda objects: pod(objects)["tolerations"], [{"operator": "Exists"}]),
+    "it is critical": (lambda objects: pod(objects)["priorityClassName"], "system-node-critical"),
+    "nodes have Linux": (lambda objects: pod(objects)["nodeSelector"], {"kubernetes.io/os": "linux"}),
+    "virtual nodes are left out": (
+        lambda objects: pod(objects)["affinity"]["nodeAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"],
+        [{"matchExpressions": VIRTUAL_NODES}]),
+    "a rollout leaves most nodes counted": (
+        lambda objects: daemon_set(objects)["updateStrategy"],
+        {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}}),
+    "it runs as nobody": (
+        lambda objects: {key: pod(objects)["securityContext"].get(key)
+                         for key in ("runAsNonRoot", "runAsUser", "runAsGroup")},
+        {"runAsNonRoot": True, "runAsUser": 65534, "runAsGroup": 65534}),
+    "a container has one capability": (
+        lambda objects: [each["securityContext"] for each in containers_of(pod(objects))],
+        [{"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+          "capabilities": {"drop": ["ALL"], "add": ["PERFMON"]}}]),
+    "no token is mounted": (
+        lambda objects: {each.get("automountServiceAccountToken")
+                         for each in [pod(objects), *of_kind(objects, "ServiceAccount")]}, {False}),
+    "nothing of the host is shared but its files": (
+        lambda objects: [key for key in ("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace")
+                         if pod(objects).get(key)], []),
+    # The kernel looks for CAP_PERFMON in the first user namespace.
+    "user namespaces stay off": (lambda objects: pod(objects).get("hostUsers") is False, False),
+    "no port is the host's": (
+        lambda objects: [port for each in containers_of(pod(objects)) for port in each.get("ports", [])
+                         if "hostPort" in port], []),
+    "each node is scraped by itself": (
+        lambda objects: [each for each in of_kind(objects, "Service")
+                         if each["spec"].get("clusterIP") != "None"], []),
+    "labels of what is counted are kept": (
+        lambda objects: [each for each in endpoints(objects) if not each.get("honorLabels")], []),
+}
+
+
+def settings_are_as_wanted(objects):
+    for name, (found, wanted) in SETTINGS.items():
+        if found(objects) != wanted:
+            yield f"not so that {name}: {found(objects)}"
 
 
 # --- Prometheus -----------------------------------------------------------------------------------
-
-
-def each_node_is_scraped_by_itself(objects):
-    for each in of_kind(objects, "Service"):
-        if each["spec"].get("clusterIP") != "None":
-            yield "the Service picks one of the nodes"
-
-
-def labels_of_what_is_counted_are_kept(objects):
-    for endpoint in endpoints(objects):
-        if not endpoint.get("honorLabels"):
-            yield "honorLabels is not set"
 
 
 def instances_are_nodes(objects):
@@ -404,19 +373,4 @@ def dashboards_are_found_and_fit(objects):
             yield f"kubectl cannot apply {each['metadata']['name']}"
 
 
-RULES = [
-    names_are_dns_labels, port_names_are_short, label_values_are_short,
-    all_have_the_recommended_labels, selectors_find_the_pods, selectors_outlive_a_version,
-    ports_are_those_of_the_container, mounts_have_volumes_and_volumes_mounts,
-    mount_paths_are_used_once, config_maps_are_there, the_configuration_is_where_the_option_says,
-    a_changed_configuration_is_rolled_out, the_hosts_sysfs_is_where_the_option_says,
-    the_service_account_is_there, all_are_in_the_same_namespace, the_namespace_admits_the_pods,
-    nothing_of_the_host_but_its_files, user_namespaces_stay_off, host_paths_are_few_and_read_only,
-    the_state_is_where_the_image_says_and_outlives_a_stop_of_the_node,
-    what_is_read_only_recursively_may_be, only_prometheus_may_connect, rights_are_those_to_discover,
-    no_token_is_mounted, the_user_is_not_root, containers_have_one_capability_and_no_more,
-    seccomp_is_on, memory_has_a_limit_and_time_has_none, it_runs_on_every_node,
-    virtual_nodes_are_left_out, a_slow_start_is_no_failure, a_rollout_leaves_most_nodes_counted,
-    each_node_is_scraped_by_itself, labels_of_what_is_counted_are_kept, instances_are_nodes,
-    rates_have_enough_samples, labels_of_nodes_are_attached, dashboards_are_found_and_fit,
-]
+RULES = [each for each in list(globals().values()) if inspect.isgeneratorfunction(each)]

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import unittest
 
-SKIPPED = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(f"{SOURCE}/tests/kernel")
+import harness  # noqa: E402
+
 LIST = "packaging/dependencies/packages.txt and package-tests.txt"
 
 arguments = []
@@ -21,17 +23,8 @@ arguments = []
 
 def main(*names):
     """Runs the tests of the calling program, which takes arguments of these names."""
-    if len(sys.argv) <= len(names) or sys.argv[1].startswith("-"):
-        sys.exit(f"usage: {sys.argv[0]} {' '.join(names)} [TEST...]")
-    arguments[:] = [os.path.abspath(each) for each in sys.argv[1:len(names) + 1]]
-    program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[len(names) + 1:]],
-                            exit=False, verbosity=2)
-    result = program.result
-    for test, reason in result.skipped:
-        print(f"SKIPPED: {test}: {reason}", flush=True)
-    if not result.wasSuccessful():
-        sys.exit(1)
-    sys.exit(SKIPPED if result.skipped and len(result.skipped) >= result.testsRun else 0)
+    arguments[:] = harness.arguments(*names)
+    harness.run_tests(len(names))
 
 
 def needs(*programs):
