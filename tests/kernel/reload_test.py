@@ -13,18 +13,17 @@ from churn_test import Scraper
 
 EVENTS = ["context-switches", "minor-faults"]
 METRICS = ["perf_cgroup_context_switches_total", "perf_cgroup_minor_faults_total"]
-RELOADS = 42
 WORK = 1000  # of each event, at least
 
 LABELS = "labels: [{match: '/**', set: {team: x}}]"
 CHANGES = [  # section -> keys
+    {},
     {"evidence": "cgroups: none"},
     {"openmetrics": "created: true"},
     {"limits": "max_series: 5000, opens_per_second: 500"},
     {"collection": "interval: 150ms, max_age: 1s"},
     {"cgroups": f"linger: 5s, max: 9, close_after: 1h, {LABELS}"},
     {"cgroups": f"sums: [{{name: team, by: [team], zero_for: 0s}}], {LABELS}"},
-    {},
 ]
 
 
@@ -49,55 +48,79 @@ def await_work(daemon, before, cgroup):
         grown(scrape, metric) - grown(before, metric) > WORK for metric in METRICS))
 
 
-class ReloadUnderLoadTest(unittest.TestCase):
+class Reloaded:
+    """Two exporters count the same work; one of them is reloaded again and again. The counters of what
+    stays are those of the other."""
+
+    MORE_EVENTS = []
+    POLLS = 0  # from one reload to the next, at least
+
     @classmethod
     def setUpClass(cls):
-        harness.require_events(*EVENTS)
-        tree = cls.enterClassContext(harness.CgroupTree("reload"))
-        cls.cgroup = tree.make("work")
-        work = cls.enterClassContext(harness.touches_pages(tree, cls.cgroup))
+        harness.require_events(*EVENTS, *cls.MORE_EVENTS)
+        cls.tree = cls.enterClassContext(harness.CgroupTree("reload"))
+        cls.cgroup, _ = cls.tree.make("work"), cls.tree.make("more")
+        work = cls.enterClassContext(harness.touches_pages(cls.tree, cls.cgroup))
         work.stop()
-        cls.daemons = [cls.enterClassContext(harness.Daemon(config_of(tree))) for _ in range(2)]
+        cls.daemons = [cls.enterClassContext(harness.Daemon(cls.config(0))) for _ in range(2)]
         cls.before = [daemon.scrape_after_polls() for daemon in cls.daemons]
         reloaded = cls.daemons[0]
         with Scraper(reloaded, every=0.05) as cls.scraper:
             work.go_on()
-            for number in range(RELOADS):
-                reloaded.write_config(config_of(tree, CHANGES[number % len(CHANGES)]))
+            for number in range(1, cls.RELOADS + 1):
+                reloaded.write_config(cls.config(number))
                 reloaded.send(signal.SIGHUP)
                 harness.until(f"reload {number}",
-                              lambda number=number: len(reloads_of(reloaded)) == number + 1)
-                reloaded.scrape_after_polls(1)
+                              lambda number=number: len(reloads_of(reloaded)) == number)
+                if cls.POLLS:
+                    reloaded.scrape_after_polls(cls.POLLS)
             await_work(cls.daemons[1], cls.before[1], cls.cgroup)
             work.stop()
             cls.after = [daemon.scrape_after_polls() for daemon in cls.daemons]
+            cls.true_faults = work.minor_faults()
 
     def test_each_counter_of_the_cgroup_is_that_of_the_other_exporter(self):
         for metric in METRICS:
             grown = [after.value(metric, **self.labels(after)) -
                      before.value(metric, **self.labels(before))
                      for before, after in zip(self.before, self.after)]
-            print(f"\n{metric}: {grown[0]:.0f} after {RELOADS} reloads, {grown[1]:.0f} without")
+            print(f"\n{metric}: {grown[0]:.0f} after {self.RELOADS} reloads, {grown[1]:.0f} without")
             self.assertGreater(grown[1], WORK)
-            self.assertEqual(grown[0], grown[1])
+            self.compare(metric, *grown)
+
+    def compare(self, _metric, reloaded, other):
+        self.assertEqual(reloaded, other)
 
     def labels(self, scrape):
         """Of the series of the cgroup, which a change may have given another label."""
-        (labels,) = [labels for name, labels in scrape if name == METRICS[0]]
-        return dict(labels)
+        (labels,) = [dict(labels) for name, labels in scrape
+                     if name == METRICS[0] and ("cgroup", self.cgroup) in labels]
+        return labels
 
-    def test_no_counter_falls(self):
-        # A sum ends with the reload that removes it, and begins at 0 with the one that adds it.
-        falls = [fall for fall in self.scraper.falls.found
-                 if "perf_team_" not in fall and "('sum', 'team')" not in fall]
-        self.assertEqual(falls, [])
+    def test_no_counter_of_what_stays_falls(self):
+        self.assertEqual([fall for fall in self.scraper.falls.found if self.stays(fall)], [])
         self.assertEqual(self.scraper.problems, [])
 
-    def test_each_reload_reports_that_all_groups_are_kept(self):
-        self.assertEqual(len(reloads_of(self.daemons[0])), RELOADS)
+    def test_each_reload_reports_what_it_keeps(self):
+        self.assertEqual(len(reloads_of(self.daemons[0])), self.RELOADS)
         for line in reloads_of(self.daemons[0]):
-            self.assertIn("groups_kept=2 groups_opened=0 groups_closed=0", line)
+            self.assertIn(self.REPORTED, line)
         self.assertEqual(self.daemons[0].lines("error"), [])
+
+
+class OtherSettingsTest(Reloaded, unittest.TestCase):
+    """Each reload changes what all groups stay with."""
+
+    RELOADS, POLLS = 42, 1
+    REPORTED = "groups_kept=2 groups_opened=0 groups_closed=0"
+
+    @classmethod
+    def config(cls, number):
+        return config_of(cls.tree, CHANGES[number % len(CHANGES)])
+
+    def stays(self, fall):
+        """A sum ends with the reload that removes it, and begins at 0 with the one that adds it."""
+        return "perf_team_" not in fall and "('sum', 'team')" not in fall
 
 
 class AddedSumTest(unittest.TestCase):
@@ -211,48 +234,21 @@ class UncountedTest(unittest.TestCase):
         return harness.number_in(f"{tree.mount}{cgroup}/cpu.stat", "usage_usec") / 1e6
 
     def grown(self, before, after, cgroup):
-        def grown(metric, **labels):
-            return (after.value(metric, cgroup=cgroup, **labels) -
-                    before.value(metric, cgroup=cgroup, **labels))
-        enabled = grown("perf_group_enabled_seconds_total", group="software")
-        running = grown("perf_group_running_seconds_total", group="software")
-        return {"faults": grown(self.FAULTS), "unmeasured": enabled - running}
+        return {"faults": after.since(before, self.FAULTS, cgroup=cgroup),
+                "unmeasured": harness.unmeasured(before, after, cgroup=cgroup)}
 
 
-class ChangedGroupTest(unittest.TestCase):
-    """Each reload changes one event of one group; now and then also the patterns of cgroups. The
-    counters of the group that stays are those of an exporter that was never reloaded."""
+class ChangedGroupTest(Reloaded, unittest.TestCase):
+    """Each reload changes one event of one group; now and then also the patterns of cgroups."""
 
-    CHANGED = ["cpu-migrations", "major-faults", "page-faults", "alignment-faults"]
+    MORE_EVENTS = ["cpu-migrations", "major-faults", "page-faults", "alignment-faults"]
     SOURCE = "descriptors"
     RELOADS = 200
-
-    @classmethod
-    def setUpClass(cls):
-        harness.require_events(*EVENTS, *cls.CHANGED)
-        cls.tree = tree = cls.enterClassContext(harness.CgroupTree("reload"))
-        cls.cgroup = tree.make("work")
-        tree.make("more")
-        work = cls.enterClassContext(harness.touches_pages(tree, cls.cgroup))
-        work.stop()
-        cls.daemons = [cls.enterClassContext(harness.Daemon(cls.config(0))) for _ in range(2)]
-        cls.before = [daemon.scrape_after_polls() for daemon in cls.daemons]
-        reloaded = cls.daemons[0]
-        with Scraper(reloaded, every=0.05) as cls.scraper:
-            work.go_on()
-            for number in range(1, cls.RELOADS + 1):
-                reloaded.write_config(cls.config(number))
-                reloaded.send(signal.SIGHUP)
-                harness.until(f"reload {number}",
-                              lambda number=number: len(reloads_of(reloaded)) == number)
-            await_work(cls.daemons[1], cls.before[1], cls.cgroup)
-            work.stop()
-            cls.after = [daemon.scrape_after_polls() for daemon in cls.daemons]
-            cls.true_faults = work.minor_faults()
+    REPORTED = "groups_kept=2 groups_opened=2 groups_closed=2"
 
     @classmethod
     def config(cls, number):
-        events = [cls.CHANGED[number % 4], cls.CHANGED[(number // 4 + 1) % 4]]
+        events = [cls.MORE_EVENTS[number % 4], cls.MORE_EVENTS[(number // 4 + 1) % 4]]
         events = list(dict.fromkeys(events))
         patterns = f"'{cls.tree.pattern}'" + (", '/none/*'" if number % 7 == 3 else "")
         exclude = "'/**/more'" if number % 5 == 1 else ""
@@ -264,33 +260,8 @@ class ChangedGroupTest(unittest.TestCase):
             f"cgroups: {{include: [{patterns}], exclude: [{exclude}], source: {cls.SOURCE}}}",
             ""])
 
-    def test_the_counters_of_the_group_that_stays_are_those_of_the_other_exporter(self):
-        for metric in METRICS:
-            grown = [after.value(metric, cgroup=self.cgroup) -
-                     before.value(metric, cgroup=self.cgroup)
-                     for before, after in zip(self.before, self.after)]
-            print(f"\n{metric}: {grown[0]:.0f} after {self.RELOADS} reloads, {grown[1]:.0f} without")
-            self.assertGreater(grown[1], WORK)
-            self.compare(metric, *grown)
-
-    def compare(self, _metric, reloaded, other):
-        self.assertEqual(reloaded, other)
-
-    def test_no_counter_of_the_group_that_stays_falls(self):
-        falls = [fall for fall in self.scraper.falls.found if self.is_of_group_that_stays(fall)]
-        self.assertEqual(falls, [])
-        self.assertEqual(self.scraper.problems, [])
-
-    def is_of_group_that_stays(self, fall):
+    def stays(self, fall):
         return any(name in str(fall) for name in ("context_switches", "minor_faults", "stays"))
-
-    def test_each_reload_keeps_the_groups_that_stay_and_opens_the_others(self):
-        lines = reloads_of(self.daemons[0])
-        self.assertEqual(len(lines), self.RELOADS)
-        for line in lines:
-            self.assertIn("groups_kept=2", line)
-            self.assertIn("groups_opened=2 groups_closed=2", line)
-        self.assertEqual(self.daemons[0].lines("error"), [])
 
 
 class ChangedGroupByRecordsTest(ChangedGroupTest):
@@ -313,11 +284,8 @@ class ChangedGroupByRecordsTest(ChangedGroupTest):
 
     def unmeasured(self, before, after):
         """Part of the time of the cgroup that lies around missing records."""
-        enabled, running = (
-            after.value(f"perf_group_{time}_seconds_total", cgroup=self.cgroup, group="stays")
-            - before.value(f"perf_group_{time}_seconds_total", cgroup=self.cgroup, group="stays")
-            for time in ("enabled", "running"))
-        return 1 - running / enabled
+        enabled = after.since(before, "perf_group_enabled_seconds_total", cgroup=self.cgroup, group="stays")
+        return harness.unmeasured(before, after, "stays", cgroup=self.cgroup) / enabled
 
 
 class WatchTest(unittest.TestCase):
