@@ -200,24 +200,3 @@ class Server:
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
-
-
-class Relay(Server):
-    """Passes scrapes on to a daemon, byte for byte, and remembers what came back: Prometheus keeps
-    that to itself. With `accept`, it asks for that in place of what the scraper would take."""
-
-    PASSED = ("Content-Type", "Content-Encoding")
-
-    def __init__(self, daemon, accept=None):
-        super().__init__(self._pass_on)
-        self.daemon = daemon
-        self.accept = accept
-        self.passed = []  # of each scrape, the headers PASSED
-
-    def _pass_on(self, _, asked):
-        headers = {**self.daemon.headers, "Accept": self.accept or asked["Accept"],
-                   "Accept-Encoding": asked["Accept-Encoding"]}
-        answer = ask_once(self.daemon.address, headers=headers, tls=self.daemon.tls)
-        passed = {name: answer.headers[name] for name in self.PASSED if answer.headers[name]}
-        self.passed.append(passed)
-        return answer.status, passed, answer.body

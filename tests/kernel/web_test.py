@@ -4,6 +4,7 @@ unit/access."""
 
 import concurrent.futures
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -95,6 +96,10 @@ class FormatsTest(WebTest):
                 answer = web.ask_once(daemon.address, headers=headers)
                 self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, kind))
                 self.assertEqual(check(answer.text), [])
+                compressed = web.ask_once(daemon.address, headers={**headers, "Accept-Encoding": "gzip"})
+                self.assertEqual((compressed.headers["Content-Type"], compressed.headers["Content-Encoding"]),
+                                 (kind, "gzip"))
+                self.assertEqual(check(gzip.decompress(compressed.body).decode()), [])
                 if reference_parsers.installed:
                     parsed = reference_parsers.samples(reference(answer.text))
                     self.assertEqual(parsed, dict(harness.Scrape(answer.text)))
@@ -477,7 +482,7 @@ class PrometheusTest(unittest.TestCase):
         cls.client = cls.authority.issue("client")
         cls.daemon = cls.start(cls.authority.option(rest=LoginTest.USERS), None, headers=LOGIN)
         cls.prometheus = cls.enterClassContext(Jobs(cls.jobs()))
-        for job in ("tls", "text", "openmetrics", "client certificate"):
+        for job in ("tls", "client certificate"):
             cls.await_scrapes(job, cls.SCRAPES)
 
     @classmethod
@@ -488,17 +493,12 @@ class PrometheusTest(unittest.TestCase):
     @classmethod
     def jobs(cls):
         mutual = cls.start(cls.authority.option(web.CLIENT_CERTIFICATES, name="mutual"), cls.client)
-        # It takes OpenMetrics always, and does not tell what it got.
-        cls.text = cls.enterClassContext(web.Relay(cls.daemon, accept="text/plain;version=0.0.4"))
-        cls.openmetrics = cls.enterClassContext(web.Relay(cls.daemon))
         tls = {"ca_file": cls.authority.certificate}
         certificate = {"cert_file": cls.client.certificate, "key_file": cls.client.key}
         return {
             "tls": (cls.daemon.address, {
                 "scheme": "https", "tls_config": tls,
                 "basic_auth": {"username": USER, "password": PASSWORD}}),
-            "text": (cls.text.address, {}),
-            "openmetrics": (cls.openmetrics.address, {}),
             "client certificate": (mutual.address, {
                 "scheme": "https", "tls_config": {**tls, **certificate}}),
         }
@@ -526,31 +526,6 @@ class PrometheusTest(unittest.TestCase):
 
     def test_series_arrive_with_a_client_certificate(self):
         self.assert_scraped("client certificate")
-
-    def test_openmetrics_arrives_compressed(self):
-        self.assert_scraped("openmetrics")
-        self.assertGreaterEqual(len(self.openmetrics.passed), self.SCRAPES)
-        for passed in self.openmetrics.passed:
-            self.assertEqual(passed, {"Content-Type": web.OPENMETRICS, "Content-Encoding": "gzip"})
-        self.assertEqual(self.prometheus.metadata("openmetrics")[self.CLOCK],
-                         ("counter", "seconds"))
-
-    def test_text_arrives_compressed(self):
-        self.assert_scraped("text")
-        self.assertGreaterEqual(len(self.text.passed), self.SCRAPES)
-        for passed in self.text.passed:
-            self.assertEqual(passed, {"Content-Type": web.TEXT, "Content-Encoding": "gzip"})
-        self.assertEqual(self.prometheus.metadata("text")[f"{self.CLOCK}_total"], ("counter", ""))
-
-    def test_both_formats_become_the_same_series(self):
-        # The interval is there only while scrapes come evenly.
-        others = "up|scrape_.*|perf_event_exporter_scrape_interval_seconds"
-
-        def series(job):
-            return set(self.prometheus.query(f'{{job="{job}",__name__!~"{others}"}}'))
-        # Between two scrapes a CPU may be late for the first time, which is a new series.
-        harness.until("the same series", lambda: series("text") == series("openmetrics"))
-        self.assertGreater(len(series("text")), 10)
 
 
 if __name__ == "__main__":
