@@ -6,6 +6,7 @@ Each rule takes the rendered objects and yields its complaints. `RULES` has all.
 import inspect
 import json
 import re
+from collections import Counter
 
 from manifests import SOURCE, containers_of, of_kind, option_of, the
 
@@ -114,12 +115,6 @@ def selectors_find_the_pods(objects):
             yield f"{selector} does not select pods with {labels}"
 
 
-def selectors_outlive_a_version(objects):
-    """A selector of a DaemonSet can never be changed."""
-    if "app.kubernetes.io/version" in daemon_set(objects)["selector"]["matchLabels"]:
-        yield "the DaemonSet selects by version"
-
-
 # --- what refers to something else ----------------------------------------------------------------
 
 
@@ -141,19 +136,6 @@ def mounts_have_volumes_and_volumes_mounts(objects):
               for mount in each["volumeMounts"]]
     if set(volumes) != set(mounts) or len(set(volumes)) != len(volumes):
         yield f"volumes {sorted(volumes)}, mounted are {sorted(mounts)}"
-
-
-def mount_paths_are_used_once(objects):
-    paths = [mount["mountPath"] for mount in exporter(objects)["volumeMounts"]]
-    if len(set(paths)) != len(paths):
-        yield f"one path twice: {sorted(paths)}"
-
-
-def config_maps_are_there(objects):
-    names = {each["metadata"]["name"] for each in of_kind(objects, "ConfigMap")}
-    for volume in pod(objects)["volumes"]:
-        if "configMap" in volume and volume["configMap"]["name"] not in names:
-            yield f"no ConfigMap {volume['configMap']['name']}"
 
 
 def the_configuration_is_where_the_option_says(objects):
@@ -185,24 +167,12 @@ def the_hosts_sysfs_is_where_the_option_says(objects):
         yield f"{sysfs} is not the node's /sys"
 
 
-def the_service_account_is_there(objects):
-    if pod(objects)["serviceAccountName"] not in [
-            each["metadata"]["name"] for each in of_kind(objects, "ServiceAccount")]:
-        yield f"no ServiceAccount {pod(objects)['serviceAccountName']}"
-
-
 def all_are_in_the_same_namespace(objects):
     found = {each["metadata"].get("namespace") for each in objects
              if each["kind"] not in CLUSTER_SCOPED}
     found |= {each["metadata"]["name"] for each in of_kind(objects, "Namespace")}
     if len(found) != 1:
         yield f"in several namespaces: {found}"
-
-
-def the_namespace_admits_the_pods(objects):
-    for each in of_kind(objects, "Namespace"):
-        if each["metadata"]["labels"].get("pod-security.kubernetes.io/enforce") != "privileged":
-            yield "the namespace does not admit CAP_PERFMON and hostPath"
 
 
 # --- what it may do -------------------------------------------------------------------------------
@@ -270,26 +240,7 @@ def rights_are_those_to_discover(objects):
                 yield f"{each['kind']} is for {subject}"
 
 
-def seccomp_is_on(objects):
-    kind = pod(objects)["securityContext"].get("seccompProfile", {}).get("type")
-    if kind not in ("RuntimeDefault", "Localhost"):
-        yield f"seccomp: {kind}"
-
-
 # --- what it takes --------------------------------------------------------------------------------
-
-
-def memory_has_a_limit_and_time_has_none(objects):
-    for each in containers_of(pod(objects)):
-        resources = each["resources"]
-        if set(resources["limits"]) != {"memory"} or set(resources["requests"]) != {"cpu", "memory"}:
-            yield f"{each['name']}: {resources}"
-
-
-def a_slow_start_is_no_failure(objects):
-    probe = exporter(objects)["startupProbe"]
-    if probe["periodSeconds"] * probe["failureThreshold"] < 60:
-        yield f"restarted after {probe}"
 
 
 # What is so in all of them -> what is found, and what is wanted.
@@ -318,6 +269,34 @@ SETTINGS = {
     "nothing of the host is shared but its files": (
         lambda objects: [key for key in ("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace")
                          if pod(objects).get(key)], []),
+    "a selector outlives a version, as it can never be changed": (
+        lambda objects: "app.kubernetes.io/version" in daemon_set(objects)["selector"]["matchLabels"], False),
+    "the namespace admits CAP_PERFMON and hostPath": (
+        lambda objects: [each for each in of_kind(objects, "Namespace") if each["metadata"]["labels"].get(
+            "pod-security.kubernetes.io/enforce") != "privileged"], []),
+    "seccomp is on": (
+        lambda objects: pod(objects)["securityContext"].get("seccompProfile", {}).get("type") in (
+            "RuntimeDefault", "Localhost"), True),
+    "memory has a limit and time has none": (
+        lambda objects: [each["resources"] for each in containers_of(pod(objects))
+                         if set(each["resources"]["limits"]) != {"memory"}
+                         or set(each["resources"]["requests"]) != {"cpu", "memory"}], []),
+    "a slow start is no failure": (
+        lambda objects: exporter(objects)["startupProbe"]["periodSeconds"]
+        * exporter(objects)["startupProbe"]["failureThreshold"] >= 60, True),
+    "no path is mounted twice": (
+        lambda objects: [path for path, times in Counter(
+            mount["mountPath"] for mount in exporter(objects)["volumeMounts"]).items() if times > 1], []),
+    "each ConfigMap that is mounted is there": (
+        lambda objects: {each["configMap"]["name"] for each in pod(objects)["volumes"] if "configMap" in each}
+        - {each["metadata"]["name"] for each in of_kind(objects, "ConfigMap")}, set()),
+    "the ServiceAccount is there": (
+        lambda objects: pod(objects)["serviceAccountName"] in [
+            each["metadata"]["name"] for each in of_kind(objects, "ServiceAccount")], True),
+    "an instance is a node": (
+        lambda objects: [endpoint for endpoint in endpoints(objects) if {"instance", "node"} != {
+            rule["targetLabel"] for rule in endpoint["relabelings"]
+            if rule.get("sourceLabels") == ["__meta_kubernetes_pod_node_name"]}], []),
     # The kernel looks for CAP_PERFMON in the first user namespace.
     "user namespaces stay off": (lambda objects: pod(objects).get("hostUsers") is False, False),
     "no port is the host's": (
@@ -338,14 +317,6 @@ def settings_are_as_wanted(objects):
 
 
 # --- Prometheus -----------------------------------------------------------------------------------
-
-
-def instances_are_nodes(objects):
-    for endpoint in endpoints(objects):
-        made = {rule["targetLabel"] for rule in endpoint["relabelings"]
-                if rule.get("sourceLabels") == ["__meta_kubernetes_pod_node_name"]}
-        if made != {"instance", "node"}:
-            yield f"the node's name becomes {sorted(made)}"
 
 
 def rates_have_enough_samples(objects):
