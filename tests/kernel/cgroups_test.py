@@ -421,22 +421,6 @@ class TenantsTest(unittest.TestCase):
                       f"in '{self.tree.path}/tenant'")
         self.assertGreater(daemon.status()["cgroups"]["directories"]["beyond_limit"], 0)
 
-    def test_a_path_that_is_too_long_is_no_series_and_is_reported(self):
-        daemon = self.start()
-        name = "d" * 200
-        path = "tenant"
-        for _ in range(6):
-            path += "/" + name
-            self.tree.make(path)
-
-        scrape = daemon.scrape_when("the one too long", lambda scrape: scrape.value(
-            EXPORTER + "cgroup_directories", state="path_too_long") == 1)
-        scrape = daemon.scrape_after_polls()
-        longest = max(len(dict(labels)["cgroup"]) for _, labels in
-                      scrape.with_name("perf_cgroup_context_switches_total"))
-        self.assertLessEqual(longest, 1024)
-        daemon.logged("is longer than 1024 bytes")
-
 
 class WrongTreeTest(unittest.TestCase):
     def refusal_of(self, directory):
@@ -722,14 +706,6 @@ cgroups:
             "not selected  /machine.slice (no pattern of cgroups.include matches it)",
             f"not selected  {self.HELPER} (it only serves a container; 'helpers: true' selects it)"])
 
-    def test_a_path_can_be_written_as_in_the_file_system(self):
-        for written in ("/c", "c", "c/", f"{self.mount}/c/"):
-            with self.subTest(written):
-                done = self.run_command(written)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertIn("not selected  /c (no pattern", done.stdout)
-                self.assertNotIn("a.service", done.stdout)
-
     def test_a_unit_is_found_by_its_name(self):
         done = self.run_command("e.service", "/c")
 
@@ -797,65 +773,63 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(dict(labels)["cgroup"],
                          tree.path + r'/caf�e9 \"<b>\\x2d\\'.replace(r"\ufffd", "\ufffd"))
 
+
+class LogLinksTest(unittest.TestCase):
     CONTAINER = "0123456789abcdef" * 4
     POD = "11111111-2222-3333-4444-555555555555"
+    SLICE = f"kubepods-pod{POD.replace('-', '_')}.slice"
+    SCOPE = f"cri-containerd-{CONTAINER}.scope"
 
-    def test_containers_get_the_names_of_their_log_links_as_soon_as_there_are_any(self):
+    def setUp(self):
         harness.require_events(*EVENTS)
-        tree = self.enterContext(harness.CgroupTree("names"))
-        pod = f"kubepods-pod{self.POD.replace('-', '_')}.slice"
+        self.tree = self.enterContext(harness.CgroupTree("names"))
         logs = self.enterContext(tempfile.TemporaryDirectory())
+        self.link = f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log"
         rest = f"kubernetes: {{metadata: log_links, log_links: '{logs}'}}"
-        config = config_of(tree, rest=rest).replace(tree.pattern, tree.path + "/**/*.scope")
-        daemon = self.enterContext(harness.Daemon(config))
-        tree.make(pod)
-        cgroup = tree.make(f"{pod}/cri-containerd-{self.CONTAINER}.scope")
-        identity = {"cgroup": cgroup, "container_id": self.CONTAINER, "pod_uid": self.POD}
-        known = dict(identity, qos_class="guaranteed", runtime="containerd", slice=pod,
-                     unit=f"cri-containerd-{self.CONTAINER}.scope")
-        daemon.scrape_when("what the path tells",
-                           lambda scrape: scrape.has("perf_cgroup_info", **known))
+        config = config_of(self.tree, rest=rest).replace(self.tree.pattern, self.tree.path + "/**/*.scope")
+        self.daemon = self.enterContext(harness.Daemon(config))
 
-        os.symlink("/nowhere", f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")
+    def test_containers_get_the_names_of_their_links_as_soon_as_there_are_any(self):
+        self.tree.make(self.SLICE)
+        cgroup = self.tree.make(f"{self.SLICE}/{self.SCOPE}")
+        identity = {"cgroup": cgroup, "container_id": self.CONTAINER, "pod_uid": self.POD}
+        known = dict(identity, qos_class="guaranteed", runtime="containerd", slice=self.SLICE,
+                     unit=self.SCOPE)
+        self.daemon.scrape_when("what the path tells",
+                                lambda scrape: scrape.has("perf_cgroup_info", **known))
+
+        os.symlink("/nowhere", self.link)
         named = dict(known, pod="shop-7d4b", namespace="prod", container="web")
-        scrape = daemon.scrape_when("what Kubernetes tells",
-                                    lambda scrape: scrape.has("perf_cgroup_info", **named))
+        scrape = self.daemon.scrape_when("what Kubernetes tells",
+                                         lambda scrape: scrape.has("perf_cgroup_info", **named))
         self.assertTrue(scrape.has("perf_cgroup_minor_faults_total", **identity))
         self.assertFalse(scrape.has("perf_cgroup_info", **known))
 
-        os.remove(f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")  # rotated away
-        self.assertTrue(daemon.scrape_after_polls().has("perf_cgroup_info", **named))
+        os.remove(self.link)  # rotated away
+        self.assertTrue(self.daemon.scrape_after_polls().has("perf_cgroup_info", **named))
 
     def test_a_users_cgroup_that_is_named_like_a_container_has_neither_its_id_nor_its_name(self):
-        harness.require_events(*EVENTS)
-        tree = self.enterContext(harness.CgroupTree("names"))
-        pod = f"kubepods-pod{self.POD.replace('-', '_')}.slice"
-        logs = self.enterContext(tempfile.TemporaryDirectory())
-        os.symlink("/nowhere", f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")
-        rest = f"kubernetes: {{metadata: log_links, log_links: '{logs}'}}"
-        config = config_of(tree, rest=rest).replace(tree.pattern, tree.path + "/**/*.scope")
-        daemon = self.enterContext(harness.Daemon(config))
+        os.symlink("/nowhere", self.link)
         users = ("user@1000.service", "ci.service")  # the latter with Delegate= and User=
-        for parent in (*users, *(f"{user}/{pod}" for user in users), pod):
-            made = tree.make(parent)
+        for parent in (*users, *(f"{user}/{self.SLICE}" for user in users), self.SLICE):
+            made = self.tree.make(parent)
             if parent.startswith(users[1]):
-                os.chown(tree.mount + made, 1000, 1000)
-        cgroups = [tree.make(f"{parent}/cri-containerd-{self.CONTAINER}.scope")
-                   for parent in (*(f"{user}/{pod}" for user in users), pod)]
-        scrape = daemon.scrape_when("all", lambda scrape: all(
-            any(dict(labels)["cgroup"] == cgroup for _, labels in scrape.with_name("perf_cgroup_info"))
-            for cgroup in cgroups))
+                os.chown(self.tree.mount + made, 1000, 1000)
+        cgroups = [self.tree.make(f"{parent}/{self.SCOPE}")
+                   for parent in (*(f"{user}/{self.SLICE}" for user in users), self.SLICE)]
 
-        *claimed, true = ({name: value for _, labels in scrape.with_name("perf_cgroup_info")
-                           for name, value in labels if dict(labels)["cgroup"] == cgroup}
-                          for cgroup in cgroups)
+        def known(scrape):
+            labels = [dict(labels) for _, labels in scrape.with_name("perf_cgroup_info")]
+            return {each["cgroup"]: each for each in labels}
+
+        scrape = self.daemon.scrape_when("all", lambda scrape: set(cgroups) <= set(known(scrape)))
+        *claimed, true = (known(scrape)[cgroup] for cgroup in cgroups)
         self.assertEqual(true["container_id"], self.CONTAINER)
         self.assertEqual((true["pod_uid"], true["pod"]), (self.POD, "shop-7d4b"))
         for user, labels in zip(users, claimed):
             with self.subTest(user=user):
-                self.assertFalse({"container_id", "pod_uid", "pod", "namespace", "container"} &
-                                 set(labels))
-        (line,) = daemon.logged("leaving out the labels")  # of one: they have one cause
+                self.assertFalse({"container_id", "pod_uid", "pod", "namespace", "container"} & set(labels))
+        (line,) = self.daemon.logged("leaving out the labels")  # of one: they have one cause
         self.assertTrue(any(cgroup in line for cgroup in cgroups[:2]), line)
 
 

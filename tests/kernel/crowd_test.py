@@ -10,7 +10,6 @@ import http.client
 import itertools
 import json
 import resource
-import shutil
 import socket
 import ssl
 import subprocess
@@ -181,27 +180,19 @@ class CrowdTest(unittest.TestCase):
         self.assertEqual(collections.Counter(self.statuses(daemon, request, **options)),
                          {200: probes()})
 
-    def test_health_is_answered_while_all_connections_have_begun_a_request(self):
-        with self.flooded() as daemon:
-            self.assert_answered(daemon, HEALTH)
-            self.assert_answered(daemon, HEALTH, pause=0.1)  # after a second others give way
-
-    def test_health_is_answered_where_descriptors_are_few(self):
-        with self.flooded(most=FEW_DESCRIPTORS, preexec_fn=few_descriptors) as daemon:
-            self.assert_answered(daemon, HEALTH)
-            self.assert_answered(daemon, HEALTH, pause=0.1)
-            answer = harness.until("a scrape", lambda: self.scrape_of_another_host(daemon))
-            self.assertFalse(answer.has(HTTP_ERRORS, reason="accept_error"))
-
-    def test_health_is_answered_while_all_connections_drip(self):
-        for options in ({}, {"preexec_fn": few_descriptors}):
-            with self.subTest(options), self.flooded(manner="drip", **options) as daemon:
-                self.assert_answered(daemon, HEALTH, pause=0.1)
-
-    def test_health_is_answered_while_all_connections_are_reopened_all_the_time(self):
-        for options in ({}, {"preexec_fn": few_descriptors}):
-            with self.subTest(options), self.flooded(manner="reconnect", **options) as daemon:
-                self.assert_answered(daemon, HEALTH, pause=0.02)
+    def test_health_is_answered_whatever_one_host_does(self):
+        few = {"preexec_fn": few_descriptors}
+        # What it does with its connections, and pauses between questions: after a second others give way.
+        for manner, options, pauses in (
+                ("hold", {}, (0, 0.1)), ("hold", {"most": FEW_DESCRIPTORS, **few}, (0, 0.1)),
+                ("drip", {}, (0.1,)), ("drip", few, (0.1,)),
+                ("reconnect", {}, (0.02,)), ("reconnect", few, (0.02,))):
+            with self.subTest(manner, **options), self.flooded(manner=manner, **options) as daemon:
+                for pause in pauses:
+                    self.assert_answered(daemon, HEALTH, pause=pause)
+                if "most" in options:
+                    answer = harness.until("a scrape", lambda: self.scrape_of_another_host(daemon))
+                    self.assertFalse(answer.has(HTTP_ERRORS, reason="accept_error"))
 
     def test_scrapes_of_another_host_are_answered_whatever_one_host_does(self):
         for manner in MANNERS:
@@ -230,17 +221,12 @@ class CrowdTest(unittest.TestCase):
             self.assertIn("peer=loopback", told()[0])
 
     def test_health_and_other_hosts_are_answered_over_tls(self):
-        harness.require(shutil.which("openssl"), "openssl is not installed")
-        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
-        authority = web.Authority(folder)
-        authority.issue("server")
-        with open(f"{folder}/web.yml", "w", encoding="utf-8") as file:
-            file.write("tls_server_config: {cert_file: server.pem, key_file: server.key}\n")
+        authority = web.authority_of(self)
         tls = authority.context()
         for manner, first in itertools.product(MANNERS, (b"\x16", client_hello())):
             with self.subTest(manner, bytes=len(first)), self.flooded(
-                    f"--web.config.file={folder}/web.yml", manner=manner, tls=tls,
-                    first=first) as daemon:  # a handshake begun, and no more
+                    authority.option(), manner=manner, tls=tls, first=first) as daemon:
+                # A handshake begun, and no more.
                 self.assert_answered(daemon, METRICS, source=SCRAPER, tls=tls)
                 if manner != "reconnect":  # whose handshakes stand before ours, as of one host
                     self.assert_answered(daemon, HEALTH, pause=0.1, tls=tls)

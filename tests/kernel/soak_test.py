@@ -230,8 +230,6 @@ class SoakTest(unittest.TestCase):
         cls.soak = Soak(cls.enterClassContext(contextlib.ExitStack()))
         cls.soak.run()
         print(report.table(cls.soak), flush=True)
-        if os.environ.get("PEX_SOAK_VERBOSE"):
-            print("\n".join([*cls.soak.truth.texts, *report.course(cls.soak)]), flush=True)
 
     def assert_none(self, problems):
         problems = list(problems)

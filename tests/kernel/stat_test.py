@@ -172,15 +172,6 @@ class StatTest(unittest.TestCase):
             with self.subTest(command):
                 self.assertEqual(stat("-e", "page-faults", "--", *command).returncode, status)
 
-    def test_ends_with_two_for_a_wrong_command_line(self):
-        for args in ((), ("-p", "0"), ("-p", "1", "--", "true"), ("-e", "cycles:z", "--", "true"),
-                     ("-e", "{page-faults", "--", "true"), ("true",)):
-            with self.subTest(args):
-                ended = stat(*args)
-                self.assertEqual(ended.returncode, 2)
-                self.assertNotEqual(ended.stderr, "")
-                self.assertEqual(ended.stdout, "")
-
     def test_ends_with_one_for_a_process_that_is_not_there(self):
         ended = stat("-e", "page-faults", "-p", 2**22 + 1)
         self.assertEqual(ended.returncode, 1)
@@ -217,15 +208,6 @@ class StatTest(unittest.TestCase):
     def require_probes(self, event):
         harness.require(stat("-e", event, "--", "true").returncode == 0, "uprobes cannot be counted")
 
-    def test_reports_what_cannot_be_counted_and_counts_the_rest(self):
-        ended = stat("--output", "json", "-e", "nosuchpmu/event=1/", "-e", "page-faults", "--",
-                     "true")
-        counted = counts(ended.stderr)
-        self.assertEqual(ended.returncode, 0)
-        self.assertIsNone(counted["nosuchpmu/event=0x1/"]["estimate"])
-        self.assertIn("Remedy: ", counted["nosuchpmu/event=0x1/"]["reason"])
-        self.assertGreater(counted["page-faults"]["estimate"], 0)
-
     def test_leaves_standard_output_to_the_command(self):
         ended = stat("-e", "page-faults", "--", "echo", "of the command")
         self.assertEqual(ended.stdout, "of the command\n")
@@ -242,13 +224,6 @@ class StatTest(unittest.TestCase):
     def test_its_own_messages_have_its_name(self):
         ended = stat("-e", "page-faults", "--", "/nonexistent")
         self.assertTrue(ended.stderr.startswith("perf_event_exporter: execute"), ended.stderr)
-
-    def test_without_events_counts_those_of_the_default(self):
-        ended = stat("--output", "json", "--", "true")
-        self.assertEqual(ended.returncode, 0)
-        counted = counts(ended.stderr)
-        self.assertIn("cycles", counted)
-        self.assertEqual(counted["task-clock"]["unit"], "seconds")
 
     def test_gives_the_command_the_default_action_of_sigpipe(self):
         ended = stat("-e", "page-faults", "--", "sh", "-c", "yes | head -1")
@@ -290,19 +265,6 @@ class StatTest(unittest.TestCase):
         self.assertEqual({event["coverage"] for event in counted.values()},
                          {"incomplete" if warnings else "complete"})
 
-    def test_counts_an_event_in_each_of_its_groups(self):
-        ended = stat("-e", "page-faults", "-e", "page-faults", "--", "true")
-        self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertEqual(ended.stderr.count("perf_cgroup_page_faults_total"), 2)
-
-    def test_never_counts_more_time_than_there_was(self):
-        ended = stat("--output", "json", "-e", "task-clock", "--", "sh", "-c",
-                     "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
-        result = json.loads(ended.stderr.splitlines()[-1])
-        clock = result["events"][0]
-        self.assertGreater(clock["estimate"], 0)
-        self.assertLessEqual(clock["estimate"], result["elapsed_seconds"])
-
 
 class SignalsTest(unittest.TestCase):
     def setUp(self):
@@ -327,21 +289,6 @@ class SignalsTest(unittest.TestCase):
                 self.assertEqual(process.returncode, 128 + number)
                 self.assertIn(f"signal {int(number)} ended the command", text)
                 self.assertFalse(os.path.exists(f"/proc/{child}"))
-
-    def test_the_same_signal_a_second_later_kills_a_command_that_ignores_it(self):
-        process, child = self.start("sh", "-c", "trap '' TERM; echo; while :; do sleep 0.1; done")
-        self.assertEqual(process.stdout.readline(), "\n")
-
-        def has_ended():
-            process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=1.1)
-            return process.returncode is not None
-
-        # On a busy machine the first one is read late, and the second within a second of that.
-        harness.until("its end", has_ended)
-        self.assertEqual(process.returncode, 128 + signal.SIGKILL)
-        self.assertFalse(os.path.exists(f"/proc/{child}"))
 
     def test_a_signal_before_its_start_leaves_the_command_out(self):
         def be_interrupted():  # the signal stays pending over exec

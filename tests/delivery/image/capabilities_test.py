@@ -53,18 +53,6 @@ class FileCapabilityTest(unittest.TestCase):
             self.assertEqual(int(containers.status_of(daemon.pid)["Uid"].split()[0]), NOBODY)
             self.assertEqual(daemon.lines("warn"), [])
 
-    def test_withheld_it_starts_and_reports_what_to_grant(self):
-        with self.daemon(self.withheld) as daemon:
-            scrape = daemon.scrape_after_polls()
-            self.assertEqual([scrape.is_refused(event) for event in EVENTS], [True, True])
-            self.assertTrue(scrape.with_name("perf_event_exporter_build_info"))
-            self.assertEqual(capabilities_of(daemon.pid, "Eff"), 0)
-            warnings = harness.until("a warning", lambda: daemon.lines("warn"))
-            self.assertEqual(len(warnings), 1, warnings)
-            for fragment in (*EVENTS, "EACCES", "CAP_PERFMON"):
-                self.assertIn(fragment, warnings[0])
-            self.assertIn("CAP_PERFMON", daemon.get("/api/v1/status")[1])
-
     def run_as_nobody(self, *args):
         ended = subprocess.run([*self.as_nobody, self.program, *args], capture_output=True, text=True,
                                check=False, stdin=subprocess.DEVNULL)

@@ -53,13 +53,5 @@ def seen(scrapes):
     yield "lines of the log", listed(scrapes.log.kinds)
 
 
-def course(soak):
-    """Of memory: what it was in the middle of each minute, in MiB."""
-    for scrapes in soak.scrapes:
-        points = scrapes.flat.points["memory"]
-        values = (f"{value / 2**20:.1f}" for _, value in points[30::60])
-        yield f"memory by {scrapes.watched.source}: {' '.join(values)}"
-
-
 def total(scrape, name):
     return sum(scrape.with_name(f"perf_event_exporter_{name}").values()) if scrape else 0
