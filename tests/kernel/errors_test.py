@@ -481,19 +481,6 @@ class CommandTest(FileTest):
         self.assertEqual(event["metric"], "perf_cpu_task_clock_seconds_total")
         self.assertEqual((event["type"], event["config"]), (1, 1))
 
-    def test_log_lines_in_json_are_json(self):
-        with harness.Daemon(CPU_ONLY, "--log.format=json", "--log.level=debug") as daemon:
-            daemon.write_config('groups: [{name: "a \\"b\\" \\\\ c", events: 7}]\n')
-            daemon.send(signal.SIGHUP)
-            daemon.scrape_when("the failed reload",
-                               lambda scrape: scrape.value(reload_successful) == 0)
-            daemon.terminate()
-            lines = [json.loads(line) for line in daemon.stderr().splitlines()]
-        self.assertLessEqual({"info", "error"}, {line["level"] for line in lines})
-        for line in lines:
-            self.assertRegex(line["ts"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
-            self.assertTrue(line["msg"])
-
 
 if __name__ == "__main__":
     harness.main()
