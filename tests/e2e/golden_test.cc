@@ -5,32 +5,24 @@
 // metrics, and OpenMetrics (metrics.om), are recorded in one case only, so that one more changes
 // two files. With PEX_UPDATE_GOLDEN=1 the files are written instead; read their diff like code.
 
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <prometheus/text_serializer.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <future>
-#include <map>
-#include <set>
-#include <sstream>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/app.h"
 #include "e2e/script.h"
 #include "exposition/collectable.h"
+#include "support/test_headers.h"
 
 namespace pex::test {
 namespace {

@@ -6,18 +6,8 @@
 // What the documents show an operator holds: each configuration loads and can be planned, and what
 // queries ask for is what such a configuration publishes.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <regex>
-#include <set>
-#include <sstream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "config/default_config.h"
@@ -28,6 +18,7 @@
 #include "host/kernel_faults.h"
 #include "plan/plan.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex {
 namespace {

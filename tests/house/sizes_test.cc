@@ -7,21 +7,15 @@
 
 #include "daemon/commands/sizes.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <regex>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "plan/load_plan.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "targets/budget.h"
 
 namespace pex {

@@ -1,13 +1,6 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
-#include <fstream>
 #include <iterator>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "abi/record/abi_entry.h"
 #include "abi/record/branch_stack.h"
@@ -15,6 +8,7 @@
 #include "abi/record/sample_layout.h"
 #include "abi/sampling_table.h"
 #include "host/kernel_version.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

@@ -1,18 +1,14 @@
 #include "abi/aux_area.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "support/results.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 
 namespace pex::perf {

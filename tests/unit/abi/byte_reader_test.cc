@@ -1,21 +1,16 @@
 #include "abi/record/byte_reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iostream>
 #include <iterator>
 #include <numeric>
 #include <ranges>
-#include <string>
-#include <vector>
 
 #include "abi/record/packed_span.h"
 #include "abi/record/read_format.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

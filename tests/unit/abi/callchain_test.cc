@@ -1,13 +1,10 @@
 #include "abi/record/callchain.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <array>
 #include <iostream>
-#include <utility>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

@@ -1,6 +1,5 @@
 // The names of cgroups from the records of the real kernel (cgroup/discovery/discovery.h).
 
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -8,20 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "cgroup/discovery/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "support/real_events.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

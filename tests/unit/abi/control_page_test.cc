@@ -1,8 +1,5 @@
 #include "abi/control_page.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -11,13 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <limits>
-#include <map>
-#include <optional>
-#include <set>
-#include <thread>
 
 #include "abi/cpu_registers.h"
 #include "perf/linux_perf_kernel.h"
@@ -25,6 +17,7 @@
 #include "support/real_events.h"
 #include "support/results.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::perf {

@@ -1,8 +1,6 @@
 #include "abi/counter_control.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/bpf.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -14,18 +12,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <iostream>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "perf/linux_perf_kernel.h"
 #include "support/real_events.h"
 #include "support/results.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

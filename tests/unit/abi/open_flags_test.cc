@@ -1,14 +1,12 @@
 #include "abi/open_flags.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <array>
 #include <cstdint>
-#include <thread>
 
 #include "perf/linux_perf_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::open_flags_test {
 namespace {

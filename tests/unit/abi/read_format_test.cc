@@ -1,15 +1,13 @@
 #include "abi/record/read_format.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <array>
 #include <cerrno>
 #include <iostream>
 
 #include "support/record_encoder.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

@@ -2,18 +2,14 @@
 //
 //   PEX_UPDATE_CORPUS=1 build/dev/tests/unit/perf_test --gtest_filter='RecordCorpusTest.*'
 
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <map>
-#include <string>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

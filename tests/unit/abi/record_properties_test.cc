@@ -1,20 +1,14 @@
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 #include "support/record_views.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 
 namespace pex::perf {

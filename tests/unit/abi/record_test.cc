@@ -1,17 +1,14 @@
 #include "abi/record/record.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <chrono>
 #include <iostream>
-#include <set>
 #include <string_view>
 #include <type_traits>
 
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::record_test {
 namespace {

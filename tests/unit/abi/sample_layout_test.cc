@@ -1,17 +1,15 @@
 #include "abi/record/sample_layout.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
 #include <iostream>
-#include <optional>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::sample_layout_test {
 namespace {

@@ -1,22 +1,14 @@
 // Attributes that the real kernel heeds.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "abi/counter_control.h"
 #include "abi/record/callchain.h"
@@ -24,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "support/real_events.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::sampling_real_test {
 namespace {

@@ -1,18 +1,14 @@
 #include "abi/sampling.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
-#include <functional>
 #include <iostream>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "abi/record/branch_stack.h"
 #include "abi/record/read_format.h"
@@ -20,6 +16,7 @@
 #include "abi/sampling_table.h"
 #include "support/results.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

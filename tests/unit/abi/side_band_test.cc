@@ -1,7 +1,6 @@
 // Side-band records of the real kernel: each is caused by doing what it reports.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -12,16 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <variant>
-#include <vector>
 
 #include "cgroup/hierarchy.h"
 #include "support/real_events.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::side_band_test {
 namespace {

@@ -1,19 +1,14 @@
 #include "abi/sysctls.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
-#include <set>
-#include <string>
 
 #include "base/lookup.h"
 #include "support/results.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

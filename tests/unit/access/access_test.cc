@@ -1,16 +1,12 @@
 #include "access/access.h"
 
-#include <gtest/gtest.h>
 #include <openssl/err.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "access/bcrypt.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 
 namespace pex::access {

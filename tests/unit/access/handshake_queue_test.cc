@@ -1,12 +1,9 @@
 #include "access/handshake_queue.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::access {
 namespace {

@@ -1,21 +1,14 @@
 #include "access/login.h"
 
-#include <gtest/gtest.h>
-
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <future>
-#include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "support/patience.h"
+#include "support/test_headers.h"
 
 namespace pex::access {
 namespace {

@@ -1,18 +1,13 @@
 #include "access/web_config.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
-#include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "access/bcrypt.h"
 #include "support/marked_text.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "yaml/file.h"
 
 namespace pex::access {

@@ -1,15 +1,9 @@
 #include "access/web_protections.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "access/web_config.h"
+#include "support/test_headers.h"
 
 namespace pex::access::web_protections_test {
 namespace {

@@ -1,10 +1,7 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
 
 #include "config/load.h"
+#include "support/test_headers.h"
 
 namespace pex::config {
 namespace {

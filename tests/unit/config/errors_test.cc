@@ -1,19 +1,15 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "config/load.h"
 #include "support/marked_text.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "yaml/file.h"
 
 namespace pex::config::errors_test {

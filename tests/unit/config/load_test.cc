@@ -1,17 +1,10 @@
 #include "config/load.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "yaml/diagnostic.h"
 #include "yaml/file.h"
 

@@ -1,11 +1,8 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
 
 #include "config/default_config.h"
 #include "config/load.h"
+#include "support/test_headers.h"
 
 namespace pex::config::newer_file_test {
 namespace {

@@ -1,15 +1,9 @@
 #include "yaml/reference.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "config/load.h"
+#include "support/test_headers.h"
 
 namespace pex::config {
 namespace {

@@ -1,18 +1,13 @@
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/small_file.h"
 #include "base/utf8.h"
 #include "config/load.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 #include "yaml/tree.h"
 

@@ -1,15 +1,8 @@
 #include "count/collector.h"
 
-#include <gtest/gtest.h>
-
 #include <condition_variable>
 #include <future>
-#include <map>
 #include <mutex>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/boot_clock.h"
 #include "count/descriptor_source.h"
@@ -17,6 +10,7 @@
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

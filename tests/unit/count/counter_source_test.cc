@@ -1,14 +1,7 @@
 #include "count/counter_source.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
 #include <atomic>
 #include <future>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "count/collector.h"
 #include "count/descriptor_source.h"
@@ -19,6 +12,7 @@
 #include "support/events.h"
 #include "support/scripted_source.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "targets/budget.h"
 
 namespace pex::collect {

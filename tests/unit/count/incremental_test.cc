@@ -1,25 +1,16 @@
 // What is brought up to date only where it has changed is as if all had been made again each time.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <map>
-#include <memory>
-#include <optional>
 #include <ostream>
-#include <set>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "count/joining.h"
 #include "count/poll_cycle.h"
 #include "support/events.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 
 namespace pex::collect {

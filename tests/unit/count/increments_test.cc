@@ -1,10 +1,6 @@
 #include "count/increments.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <vector>
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -2,19 +2,9 @@
 // is short of something, or while a sysctl or a security module (LSM) takes a right away and gives
 // it back.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/descriptor_source.h"
 #include "count/poll_cycle.h"
@@ -23,6 +13,7 @@
 #include "support/events.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::collect::kernel_faults {
 namespace {

@@ -1,24 +1,13 @@
 #include "count/label_sums.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
-#include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/joining.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::collect::label_sums_test {
 namespace {

@@ -1,13 +1,7 @@
 #include "count/losses.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

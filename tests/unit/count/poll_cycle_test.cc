@@ -1,22 +1,13 @@
 #include "count/poll_cycle.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/descriptor_source.h"
 #include "support/cgroups.h"
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

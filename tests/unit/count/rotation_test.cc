@@ -1,11 +1,6 @@
 #include "count/rotation.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "count/descriptor_source.h"
 #include "count/poll_cycle.h"
@@ -13,6 +8,7 @@
 #include "support/counted_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -1,11 +1,8 @@
 #include "count/round_latch.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
-#include <thread>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::collect {

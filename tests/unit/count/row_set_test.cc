@@ -1,10 +1,6 @@
 #include "count/row_set.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <set>
-#include <vector>
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

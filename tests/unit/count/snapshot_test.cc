@@ -1,21 +1,14 @@
 #include "count/snapshot.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/descriptor_source.h"
 #include "count/joining.h"
 #include "support/cgroups.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -1,17 +1,11 @@
 #include "daemon/web/access_reload.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "daemon/web/access_status.h"
 #include "support/few_descriptors.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 #include "unit/daemon/commands.h"
 

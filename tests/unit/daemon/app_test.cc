@@ -1,7 +1,5 @@
 #include "daemon/run/app.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,15 +12,13 @@
 #include <cstdlib>
 #include <future>
 #include <mutex>
-#include <string>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "base/unique_fd.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/http/raw_client.h"
 

@@ -1,6 +1,5 @@
 #include "daemon/run/cgroup_watcher.h"
 
-#include <gtest/gtest.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,8 +8,6 @@
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <future>
-#include <memory>
-#include <string>
 
 #include "count/collector.h"
 #include "count/descriptor_source.h"
@@ -18,6 +15,7 @@
 #include "support/patience.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace {
 

@@ -1,15 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "daemon/commands/commands.h"
 #include "daemon/run/app.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

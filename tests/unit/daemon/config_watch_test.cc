@@ -1,22 +1,13 @@
 #include "daemon/run/config_watch.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <future>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "support/few_descriptors.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,21 +1,18 @@
 #include "daemon/run/crash_guard.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "daemon/commands/commands.h"
 #include "daemon/run/start_state.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/daemon/polled_app.h"
 

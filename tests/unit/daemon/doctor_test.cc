@@ -1,24 +1,16 @@
 #include "daemon/doctor/doctor.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "daemon/doctor/findings.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon::doctor_test {

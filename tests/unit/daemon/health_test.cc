@@ -1,18 +1,13 @@
 #include "daemon/commands/health.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <string>
-#include <thread>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "http/listener.h"
 #include "support/few_descriptors.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

@@ -1,24 +1,14 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <optional>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "events/pmu.h"
 #include "host/cpu_list.h"
 #include "support/forwarding_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/daemon/polled_app.h"
 

@@ -1,12 +1,10 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <string>
 
 #include "daemon/commands/cgroup_explanation.h"
 #include "daemon/commands/commands.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

@@ -1,13 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cerrno>
-#include <string>
 
 #include "daemon/commands/commands.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

@@ -1,24 +1,17 @@
 #include "daemon/log/logging.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <sstream>
-#include <string>
-#include <thread>
 
 #include "base/unique_fd.h"
 #include "daemon/log/journal.h"
 #include "support/patience.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,15 +1,11 @@
 #include "daemon/commands/machine_record.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <filesystem>
-#include <string>
 
 #include "daemon/commands/commands.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon::machine_record_test {

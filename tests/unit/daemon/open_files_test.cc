@@ -1,11 +1,9 @@
 #include "daemon/service/open_files.h"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
-#include <optional>
-#include <thread>
+
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

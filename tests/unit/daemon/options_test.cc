@@ -1,13 +1,9 @@
 #include "daemon/cli/options.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

@@ -1,11 +1,7 @@
 #include "daemon/log/outbox.h"
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <vector>
-
 #include "base/semaphore.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,14 +1,10 @@
 #include "daemon/status/page_files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fstream>
 #include <iterator>
-#include <string>
 
 #include "cgroup/path_info.h"
 #include "history/activity.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,13 +1,9 @@
 #include "daemon/doctor/platforms.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,15 +1,9 @@
 #include "daemon/run/poll_schedule.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "daemon/run/poll_log.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,15 +1,11 @@
 #include "daemon/run/readiness.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
-#include <utility>
 
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/daemon/polled_app.h"
 #include "unit/exposition/snapshots.h"

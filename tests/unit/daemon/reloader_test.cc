@@ -1,14 +1,7 @@
 #include "daemon/run/reloader.h"
 
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <functional>
-#include <optional>
-#include <thread>
-#include <vector>
-
 #include "support/patience.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon::reloader_test {
 namespace {

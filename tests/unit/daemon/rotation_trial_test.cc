@@ -1,13 +1,10 @@
 #include "daemon/doctor/rotation_trial.h"
 
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "events/event_table.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,11 +1,7 @@
 #include "daemon/web/routes.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "http/answer.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

@@ -1,16 +1,12 @@
 #include "daemon/web/scrape_cache.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/asio/post.hpp>
 #include <future>
-#include <string>
-#include <vector>
 
 #include "exposition/poll_metrics.h"
 #include "support/events.h"
 #include "support/patience.h"
+#include "support/test_headers.h"
 #include "unit/exposition/snapshots.h"
 
 namespace pex::daemon {

@@ -1,14 +1,8 @@
 #include "daemon/web/scrape_intervals.h"
 
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "config/config.h"
 #include "daemon/web/served_times.h"
+#include "support/test_headers.h"
 
 namespace pex::daemon {
 namespace {

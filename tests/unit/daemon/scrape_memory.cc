@@ -1,22 +1,16 @@
 // Once it is warm, a scrape takes no memory for its samples, however many there are: neither while
 // it is rendered nor while it is compressed. That it is sent from there is tested in tests/http.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <cstdlib>
-#include <memory>
 #include <new>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "daemon/web/scrape_cache.h"
 #include "support/events.h"
 #include "support/patience.h"
+#include "support/test_headers.h"
 #include "unit/exposition/snapshots.h"
 
 namespace {

@@ -7,16 +7,10 @@
 
 #include "exposition/self_metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <iterator>
-#include <memory>
 #include <regex>
-#include <string>
-#include <vector>
 
 #include "daemon/run/active_session.h"
 #include "daemon/run/pause.h"
@@ -29,6 +23,7 @@
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/exposition/snapshots.h"
 

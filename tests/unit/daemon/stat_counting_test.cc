@@ -1,21 +1,14 @@
 #include "daemon/commands/stat_counting.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/json.hpp>
 #include <cerrno>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "daemon/commands/stat_plan.h"
 #include "daemon/commands/stat_report.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 
 namespace pex::daemon {

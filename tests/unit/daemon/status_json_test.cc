@@ -1,18 +1,11 @@
 #include "daemon/status/status_json.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <boost/json.hpp>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <limits>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
 
+#include "support/test_headers.h"
 #include "unit/daemon/commands.h"
 #include "unit/daemon/statuses.h"
 

@@ -1,14 +1,10 @@
 #include "daemon/status/status.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "support/events.h"
 #include "support/planning.h"
+#include "support/test_headers.h"
 #include "unit/exposition/snapshots.h"
 
 namespace pex::daemon {

@@ -1,16 +1,12 @@
 #include "estimate/group_estimator.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <vector>
 
 #include "polled_group.h"
 #include "rotation.h"
+#include "support/test_headers.h"
 
 namespace pex::estimate {
 namespace {

@@ -1,20 +1,15 @@
 // What holds whatever is counted: each test is one sentence of the contract in group_estimator.h.
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <ostream>
 #include <random>
-#include <vector>
 
 #include "estimate/group_estimator.h"
 #include "polled_group.h"
 #include "rotation.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::estimate {

@@ -1,26 +1,18 @@
 #include "events/event_resolver.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/hw_breakpoint.h>
-#include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <set>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/text.h"
 #include "elf/symbol_offset.h"
 #include "events/event_table.h"
 #include "host/cpu_list.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::events {
 namespace {

@@ -1,15 +1,10 @@
 #include "events/event_syntax.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <limits>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "events/event_table.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::events {

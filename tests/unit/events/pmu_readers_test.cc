@@ -1,16 +1,10 @@
 #include "events/pmu_readers.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <vector>
-
 #include "events/pmu.h"
 #include "host/cpu_place.h"
 #include "host/topology.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::events {
 namespace {

@@ -1,23 +1,15 @@
 #include "events/pmu.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <filesystem>
 #include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "host/cpu_list.h"
 #include "support/file_shortage.h"
 #include "support/results.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::events {
 

@@ -1,12 +1,10 @@
 #include "events/required_leader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::events::required_leader_test {
 namespace {

@@ -1,17 +1,13 @@
 #include "events/vendor_events.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <cerrno>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "events/event_resolver.h"
 #include "support/results.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::events::vendor_events_test {
 namespace {

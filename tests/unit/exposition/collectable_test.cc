@@ -1,21 +1,14 @@
 #include "exposition/collectable.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
-#include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <map>
-#include <memory>
-#include <sstream>
-#include <string>
-#include <utility>
 
 #include "any_snapshot.h"
 #include "exposition/renderer.h"
 #include "snapshots.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

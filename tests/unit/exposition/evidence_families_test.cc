@@ -1,18 +1,11 @@
 #include "exposition/evidence_families.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <limits>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "exposition/format_writer.h"
 #include "snapshots.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

@@ -1,14 +1,9 @@
 #include "exposition/labels.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/utf8.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

@@ -1,12 +1,7 @@
 #include "exposition/metric_names.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

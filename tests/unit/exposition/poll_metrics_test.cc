@@ -1,18 +1,12 @@
 #include "exposition/poll_metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <chrono>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "exposition/renderer.h"
 #include "exposition/self_metrics.h"
 #include "snapshots.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

@@ -1,26 +1,17 @@
 #include "exposition/renderer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <limits>
-#include <memory>
-#include <set>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "any_snapshot.h"
 #include "base/boot_clock.h"
 #include "exposition/poll_metrics.h"
 #include "snapshots.h"
 #include "support/events.h"
+#include "support/test_headers.h"
 
 namespace {
 

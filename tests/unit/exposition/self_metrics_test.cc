@@ -1,17 +1,11 @@
 #include "exposition/self_metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "base/boot_clock.h"
 #include "exposition/collected_family.h"
 #include "exposition/process_metrics.h"
 #include "exposition/renderer.h"
 #include "exposition/self_families.h"
+#include "support/test_headers.h"
 
 namespace pex::exposition {
 namespace {

@@ -1,18 +1,11 @@
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "http/server.h"
 #include "support/few_descriptors.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"

@@ -1,10 +1,8 @@
 #include "http/deadline.h"
 
-#include <gtest/gtest.h>
-
 #include <boost/asio/io_context.hpp>
-#include <chrono>
-#include <memory>
+
+#include "support/test_headers.h"
 
 namespace pex::http {
 namespace {

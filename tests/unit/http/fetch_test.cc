@@ -1,16 +1,14 @@
 #include "http/fetch.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <string>
 
 #include "http/listener.h"
 #include "support/patience.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 #include "unit/http/server_fixture.h"
 #include "unit/http/tls_client.h"

@@ -1,13 +1,11 @@
 #include "http/gzip.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 #include <zlib.h>
 
 #include <random>
-#include <string>
 #include <string_view>
+
+#include "support/test_headers.h"
 
 namespace pex::http {
 namespace {

@@ -1,12 +1,9 @@
 #include "access/login.h"
 
-#include <gtest/gtest.h>
-
 #include <boost/asio/post.hpp>
 #include <future>
-#include <string>
-#include <vector>
 
+#include "support/test_headers.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"
 

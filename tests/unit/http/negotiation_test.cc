@@ -1,12 +1,8 @@
 #include "http/negotiation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::http {
 namespace {

@@ -1,10 +1,7 @@
-#include <gtest/gtest.h>
 
-#include <chrono>
-#include <string>
-#include <vector>
 
 #include "http/server.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"

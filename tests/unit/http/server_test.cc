@@ -1,18 +1,15 @@
 #include "http/server.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "support/patience.h"
+#include "support/test_headers.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"
 

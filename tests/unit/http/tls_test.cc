@@ -1,11 +1,8 @@
-#include <gtest/gtest.h>
 
 #include <future>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "http/server.h"
+#include "support/test_headers.h"
 #include "unit/access/certificates.h"
 #include "unit/http/raw_client.h"
 #include "unit/http/server_fixture.h"

@@ -1,7 +1,6 @@
 #include "perf/task/command.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,19 +8,14 @@
 
 #include <barrier>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <future>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/small_file.h"
 #include "support/patience.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::perf {

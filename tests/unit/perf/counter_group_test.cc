@@ -1,21 +1,15 @@
 #include "perf/counter_group.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/counting_kernel.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

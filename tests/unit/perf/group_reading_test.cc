@@ -1,14 +1,10 @@
 #include "perf/group_reading.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cerrno>
 #include <cstdint>
-#include <vector>
 
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

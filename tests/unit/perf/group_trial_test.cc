@@ -1,15 +1,11 @@
 #include "perf/group_trial.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <chrono>
-#include <string>
-#include <vector>
 
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::group_trial_test {
 namespace {

@@ -1,20 +1,16 @@
 #include "perf/linux_perf_kernel.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "cgroup/hierarchy.h"
 #include "perf/counter_group.h"
 #include "support/real_events.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::linux_perf_kernel_test {
 namespace {

@@ -1,26 +1,21 @@
 // Remedies as an operator follows them, with the real kernel: what it refused it then opens.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
 #include <limits>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
 #include "host/permissions.h"
 #include "perf/open_remedy.h"
 #include "support/real_events.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::open_remedy_real_test {
 namespace {

@@ -1,13 +1,12 @@
 #include "perf/open_remedy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <limits>
-#include <string>
+
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

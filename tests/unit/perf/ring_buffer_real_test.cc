@@ -1,7 +1,5 @@
 // Rings that the real kernel writes to.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -9,12 +7,12 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <vector>
 
 #include "abi/aux_area.h"
 #include "abi/control_page.h"
 #include "support/real_events.h"
 #include "support/results.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::ring_buffer_real_test {
 namespace {

@@ -1,26 +1,21 @@
 #include "perf/ring_buffer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <optional>
 #include <stdexcept>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "abi/record/record.h"
 #include "abi/record/sample_layout.h"
 #include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 
 namespace pex::perf::ring_buffer_test {

@@ -1,7 +1,5 @@
 #include "perf/task/task_counters.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <unistd.h>
@@ -9,11 +7,6 @@
 #include <atomic>
 #include <barrier>
 #include <cerrno>
-#include <functional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "perf/linux_perf_kernel.h"
 #include "support/counting_kernel.h"
@@ -21,6 +14,7 @@
 #include "support/results.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::perf::task_counters_test {
 namespace {

@@ -1,8 +1,6 @@
 #include "perf/truth_check.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
@@ -10,21 +8,14 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
-#include <functional>
-#include <map>
-#include <optional>
 #include <random>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "perf/known_work.h"
 #include "perf/linux_perf_kernel.h"
 #include "support/counting_kernel.h"
+#include "support/test_headers.h"
 #include "support/time_budget.h"
 
 namespace pex::perf::truth_check_test {

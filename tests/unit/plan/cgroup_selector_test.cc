@@ -1,12 +1,7 @@
 #include "plan/cgroup_selector.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "config/load.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

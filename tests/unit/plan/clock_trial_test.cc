@@ -1,16 +1,13 @@
 #include "plan/clock_trial.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 
 #include "perf/linux_perf_kernel.h"
 #include "plan/plan.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,15 +1,12 @@
 #include "plan/condition.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
 #include <tuple>
 
 #include "plan/availability.h"
 #include "support/planning.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,12 +1,6 @@
 #include "plan/cpu_selector.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <future>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "config/load.h"
 #include "count/collector.h"
@@ -16,6 +10,7 @@
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,15 +1,6 @@
 #include "plan/event_selector.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <functional>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "plan/availability.h"
 #include "support/file_shortage.h"
@@ -17,6 +8,7 @@
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,18 +1,15 @@
 #include "plan/machine/free_counters.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <map>
-#include <set>
-#include <vector>
 
 #include "host/self_process.h"
 #include "plan/machine/machine_description.h"
 #include "support/counting_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

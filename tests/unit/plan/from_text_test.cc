@@ -1,14 +1,7 @@
 // How a program that links the library counts: configuration -> plan -> collector -> snapshot. It
 // uses no header of the daemon.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <future>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "config/load.h"
 #include "count/collector.h"
@@ -17,6 +10,7 @@
 #include "plan/load_plan.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,17 +1,11 @@
 #include "plan/group_fitter.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <chrono>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "plan/availability.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,9 +1,6 @@
 #include "plan/group_parts.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
+#include "support/test_headers.h"
 
 namespace pex::plan::group_parts_test {
 namespace {

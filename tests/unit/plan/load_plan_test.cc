@@ -1,15 +1,12 @@
 #include "plan/load_plan.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 
 #include <cerrno>
-#include <string>
-#include <vector>
 
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

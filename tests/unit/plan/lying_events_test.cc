@@ -1,13 +1,9 @@
 #include "plan/lying_events.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/forwarding_kernel.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::plan::lying_events_test {
 namespace {

@@ -1,18 +1,11 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <iterator>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "events/event_resolver.h"
 #include "events/event_table.h"
 #include "support/planning.h"
+#include "support/test_headers.h"
 
 // One file for machines of several kinds: the machine never decides what is a mistake in it.
 

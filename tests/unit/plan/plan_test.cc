@@ -1,17 +1,12 @@
 #include "plan/plan.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "plan/availability.h"
 #include "plan/event_trial.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

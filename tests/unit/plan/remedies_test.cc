@@ -1,10 +1,7 @@
-#include <gtest/gtest.h>
 
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "support/planning.h"
+#include "support/test_headers.h"
 
 // Remedies as an operator follows them: each is applied to the text that it is about.
 

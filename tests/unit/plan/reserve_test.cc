@@ -1,12 +1,9 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
 
 #include "plan/availability.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/test_headers.h"
 
 namespace pex::plan {
 namespace {

@@ -1,20 +1,11 @@
 #include "records/cgroup_sums.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/slot_sums.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

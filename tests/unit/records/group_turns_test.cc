@@ -1,12 +1,6 @@
 #include "records/group_turns.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
-#include <vector>
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

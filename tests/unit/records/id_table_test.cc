@@ -1,11 +1,8 @@
 #include "records/id_table.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
 #include <cstdint>
-#include <map>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

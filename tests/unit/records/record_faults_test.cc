@@ -1,22 +1,10 @@
 // What goes wrong with records of switches, from the kernel's door to the totals: records that are
 // lost or were never written, names that come late, rings that cannot be had, a CPU that goes.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/poll_cycle.h"
 #include "records/record_source.h"
@@ -26,6 +14,7 @@
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/test_headers.h"
 
 namespace pex::collect::faults {
 namespace {

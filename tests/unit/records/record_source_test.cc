@@ -1,19 +1,9 @@
 #include "records/record_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "count/poll_cycle.h"
 #include "support/cgroups.h"
@@ -22,6 +12,7 @@
 #include "support/record_encoder.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -1,10 +1,8 @@
 #include "records/sum_rows.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

@@ -1,19 +1,11 @@
 #include "records/switch_attribution.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <ostream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "support/slot_sums.h"
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

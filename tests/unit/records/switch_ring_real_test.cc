@@ -1,32 +1,22 @@
 // Switch records of the real kernel, against what its counters of cgroups count.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iterator>
-#include <map>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "abi/sampling.h"
 #include "cgroup/hierarchy.h"
 #include "perf/counter_group.h"
 #include "records/switch_ring.h"
 #include "support/real_events.h"
+#include "support/test_headers.h"
 
 namespace pex::perf {
 namespace {

@@ -1,28 +1,19 @@
 #include "records/switch_ring.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <iterator>
-#include <optional>
-#include <span>
-#include <sstream>
-#include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "abi/record/record.h"
 #include "support/record_encoder.h"
 #include "support/record_layout.h"
 #include "support/scripted_kernel.h"
 #include "support/scripted_ring.h"
+#include "support/test_headers.h"
 #include "support/timed_property.h"
 
 namespace pex::perf::switch_ring_test {

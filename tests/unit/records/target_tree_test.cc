@@ -1,14 +1,8 @@
 #include "records/target_tree.h"
 
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
-
-#include <array>
-#include <set>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::collect {
 namespace {

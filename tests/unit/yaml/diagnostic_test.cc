@@ -1,11 +1,8 @@
 #include "yaml/diagnostic.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cerrno>
-#include <string>
-#include <vector>
+
+#include "support/test_headers.h"
 
 namespace pex::yaml {
 namespace {
