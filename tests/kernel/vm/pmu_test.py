@@ -78,6 +78,11 @@ class MachineTest(unittest.TestCase):
         lines = (line.split(",") for line in self.record.texts["perf", name].splitlines())
         return {fields[2]: int(fields[0]) for fields in lines if len(fields) > 3}
 
+    def counted_for(self, name):
+        """What perf stat counted of each event, and for which part of the time."""
+        lines = [line.split(",") for line in self.record.texts["perf", name].splitlines()]
+        return [(fields[0], float(fields[4])) for fields in lines if len(fields) > 4]
+
     def estimated(self, count, before, after, **labels):
         """How much of it the exporter estimated, and twice that: a group is off the PMU for a moment
         where the kernel moves all of them, and its events are scaled by the time it says that was."""
@@ -510,11 +515,6 @@ class PauseChecks(AnyRun):
     """Another program has all counters while the exporter pauses, and no others before."""
 
     CONFIGS = ("pause", "duty")
-
-    def counted_for(self, name):
-        """What perf stat counted of each event, and for which part of the time."""
-        lines = [line.split(",") for line in self.record.texts["perf", name].splitlines()]
-        return [(fields[0], float(fields[4])) for fields in lines if len(fields) > 4]
 
     def grown_times(self, before, after, **labels):
         return {name: self.grown(f"perf_group_{name}_seconds_total", before, after, **labels)
@@ -1343,6 +1343,26 @@ class RecordsChecks(RecordComparison):
         self.assertIn(names.count("PERF_RECORD_UNTHROTTLE"), (pauses - 1, pauses))
 
 
+class ReserveChecks(AnyRun):
+    """Another program asks for as many counters as the configuration leaves free."""
+
+    CONFIGS = ("reserve",)
+
+    def test_another_program_finds_its_counters_free(self):
+        self.assertEqual([percent for _, percent in self.counted_for("other")], [100, 100])
+
+    def test_groups_that_leave_them_free_count_all_the_time(self):
+        for group in ("first", "second"):
+            self.assertAlmostEqual(self.ratio("start", "end", group=group, cpu="0"), 1, delta=0.001)
+
+    def test_a_group_that_does_not_is_left_out_and_reported_also_after_a_reload(self):
+        for name in ("start", "reloaded"):
+            self.assertEqual(self.record.scrapes[name].with_name("perf_cpu_i3_total"), {})
+            self.assertNotEqual(self.record.scrapes[name].with_name("perf_cpu_i2_total"), {})
+        self.assertIn("'third' does not fit on the PMU with the groups before it and 2 free counters",
+                      self.record.texts["stderr", "reserve"])
+
+
 class NoPmuChecks(AnyRun):
     CONFIGS = ("default",)
     HARDWARE = ("cycles", "instructions", "branches", "branch-misses")
@@ -1449,6 +1469,7 @@ MACHINES = [
     (by_records(NeighboursChecks), "neighbours", "6.1 6.12", RECORDS),
     (ControlPageChecks, "control_page", "6.1 6.12", {}),
     (RecordsChecks, "records", "6.1 6.12*", PERF),
+    (ReserveChecks, "reserve", "6.1 6.18", PERF),
     (NoPmuChecks, "no_pmu", "6.1", {"pmu": False}),
     (NoPmuChecks, "no_pmu", AMD64, {}),
     (ComingAndGoingChecks, "churn", "6.1", {"cpus": 2, "rounds": 5}),
