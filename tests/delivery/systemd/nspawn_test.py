@@ -271,14 +271,19 @@ class ServiceTest(unittest.TestCase):
         self.assertTrue(self.scrape_after_restart("perf_cpu_task_clock_seconds_total"))
 
     def test_a_check_as_root_without_a_file_asks_for_that_of_the_service(self):
-        other = "/etc/perf_event_exporter/other.yaml"
+        """As its environment files say: that of the unit, and that of a drop-in."""
+        other, of_drop_in = (f"/etc/perf_event_exporter/{name}" for name in ("other.yaml", "environment"))
         self.machine.write(other, config_of("page-faults"))
-        self.machine.write("/etc/default/perf_event_exporter", f"CONFIG={other}\n")
-        self.addCleanup(self.machine.run, "rm", other, "/etc/default/perf_event_exporter")
+        self.addCleanup(self.machine.run, "rm", other, "/etc/default/perf_event_exporter", of_drop_in)
+        self.machine.write(of_drop_in, "")
+        self.with_drop_in(f"[Service]\nEnvironmentFile={of_drop_in}\n")
+        for file in ("/etc/default/perf_event_exporter", of_drop_in):
+            self.machine.write("/etc/default/perf_event_exporter", "")
+            self.machine.write(file, f"CONFIG={other}\n")
 
-        _, command = self.check_as_root()
+            _, command = self.check_as_root()
 
-        self.assertIn(f"configuration: '{other}'", self.run_command(command).stdout)
+            self.assertIn(f"configuration: '{other}'", self.run_command(command).stdout, file)
 
     # The watchdog
 
