@@ -36,7 +36,7 @@ ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
 LONGEST_FIRST = ["software", "churn", "default", "rates", "switches", "sources", "exact", "turns", "rotation",
-                 "hotplug", "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu"]
+                 "hotplug", "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu", "reserve"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
