@@ -11,9 +11,12 @@ struct Visitor {
   void operator()(const perf::SwitchRecord&) const {}
   void operator()(const perf::Loss&) const {}
   void operator()(const perf::NewCgroup& cgroup) const {
-    if (named.size() < NamesRing::kMaxNames) named.push_back({cgroup.id, std::string(cgroup.path)});
+    if (named.size() == NamesRing::kMaxNames || bytes > NamesRing::kMaxBytes) return;
+    bytes += cgroup.path.size();
+    named.push_back({cgroup.id, std::string(cgroup.path)});
   }
   std::vector<cgroup::NamedCgroup>& named;
+  std::size_t& bytes;
 };
 
 }  // namespace
@@ -33,7 +36,7 @@ void NamesRing::follow(bool is_needed) {
 }
 
 void NamesRing::drain() {
-  if (ring_) (void)ring_->drain(Visitor{named_});
+  if (ring_) (void)ring_->drain(Visitor{named_, bytes_});
 }
 
 }  // namespace pex::collect

@@ -20,8 +20,10 @@ namespace pex::collect {
 class NamesRing {
  public:
   static constexpr std::chrono::nanoseconds kTriesAgain = std::chrono::minutes{1};
-  /// Between two polls, of up to 4 KiB each; further ones are found in the tree.
+  /// Between two polls; further ones are found in the tree. Long paths are fewer, as all of them
+  /// take time from the reader of the records.
   static constexpr std::size_t kMaxNames = 4096;
+  static constexpr std::size_t kMaxBytes = 512UL * 1024;
 
   /// `kernel` outlives it.
   NamesRing(perf::PerfKernel& kernel, int cpu) : kernel_(&kernel), cpu_(cpu) {}
@@ -32,7 +34,10 @@ class NamesRing {
   void close() { follow(false); }
 
   /// Reported since the last call.
-  std::vector<cgroup::NamedCgroup> take() { return std::exchange(named_, {}); }
+  std::vector<cgroup::NamedCgroup> take() {
+    bytes_ = 0;
+    return std::exchange(named_, {});
+  }
 
   int descriptor() const { return ring_ ? ring_->fd() : -1; }
   std::size_t events() const { return ring_ ? perf::SwitchRing::own_events() : 0; }
@@ -43,6 +48,7 @@ class NamesRing {
   std::optional<perf::SwitchRing> ring_;
   std::optional<std::chrono::nanoseconds> refused_at_;
   std::vector<cgroup::NamedCgroup> named_;
+  std::size_t bytes_ = 0;  ///< of their paths
 };
 
 }  // namespace pex::collect

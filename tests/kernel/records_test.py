@@ -292,6 +292,49 @@ class SelfMoveTest(unittest.TestCase):
         self.assertAlmostEqual(true[1], pages, delta=self.OF_A_COUNT * pages)
 
 
+def switching_pair(tree, cgroup, cpu):
+    """One is in a nested cgroup, as a switch within one cgroup writes no record."""
+    nested = tree.make(f"{os.path.basename(cgroup)}/{cpu}")
+    return harness.SwitchingPair(tree, (cgroup, nested), cpu)
+
+
+class FloodOfNamesTest(unittest.TestCase):
+    """The kernel also writes the path of each new cgroup. A tenant makes cgroups all the time."""
+
+    SECONDS, LENGTH = 3, 3400  # bytes of a path
+    OF_RECORDS = 0.01
+
+    def test_long_paths_take_no_room_of_the_records_of_switches(self):
+        harness.undisturbed(self.compare)
+
+    def compare(self):
+        with harness.CgroupTree("flood") as tree, \
+                harness.Daemon(config_of(tree, "records")) as daemon:
+            count_by_records(daemon)
+            deep = tree.directory
+            while len(deep) - len(tree.mount) < self.LENGTH:
+                deep += "/" + 200 * "n"
+                os.mkdir(deep)
+            with switching_pair(tree, tree.make("pair"), CPU):
+                of_short, of_long = (self.part_that_is_lost(daemon, directory)
+                                     for directory in (tree.directory, deep))
+        if of_long > of_short + self.OF_RECORDS:
+            raise harness.Disturbed(f"{of_long:.1%} of the records were lost, and {of_short:.1%} "
+                                    "where paths are short")
+
+    def part_that_is_lost(self, daemon, directory):
+        before, end, made = daemon.scrape_after_polls(), time.monotonic() + self.SECONDS, 0
+        while time.monotonic() < end:
+            os.mkdir(f"{directory}/new")
+            os.rmdir(f"{directory}/new")
+            made += 1
+        after = daemon.scrape_after_polls()
+        read, lost = (after.records(outcome) - before.records(outcome) for outcome in ("read", "lost"))
+        print(f"\n{made} cgroups were made: {read:.0f} records were read, and {lost:.0f} lost")
+        self.assertGreater(read, 1000 * self.SECONDS)
+        return lost / (read + lost)
+
+
 class ReaderAwayTest(unittest.TestCase):
     """The exporter does not run, while a tenant switches so often that the buffer is full at once. What
     is missing then is nobody else's: it is estimated within its error, or said to be unmeasured."""
@@ -302,10 +345,6 @@ class ReaderAwayTest(unittest.TestCase):
     LIMITED = 5 if harness.ALL_TESTS else 3  # seconds
     OF_A_COUNT = OF_CPU_TIME = 0.02
     OF_SPEED = 0.25  # caches and the hypervisor: by so much the pages of a second differ
-    def pair(self, tree, cgroup, cpu):
-        """One is in a nested cgroup, as a switch within one cgroup writes no record."""
-        nested = tree.make(f"{os.path.basename(cgroup)}/{cpu}")
-        return harness.SwitchingPair(tree, (cgroup, nested), cpu)
 
     def test_what_is_missing_while_it_is_stopped_is_nobody_elses_and_estimated_or_said_to_be_unmeasured(self):
         for source in ("records", "auto"):
@@ -353,7 +392,7 @@ class ReaderAwayTest(unittest.TestCase):
             begun, before = daemon.scrape_after_polls(3), [work.usage() for work in works]
             for work in works:
                 work.go_on()
-            pairs = [stack.enter_context(self.pair(tree, tenant, cpu)) for cpu in harness.online_cpus()]
+            pairs = [stack.enter_context(switching_pair(tree, tenant, cpu)) for cpu in harness.online_cpus()]
             time.sleep(1)
             if cpus_by_records(daemon.scrape()) < cpus_by_records(counted):
                 raise harness.Unwritten("a CPU was found not to write all records")

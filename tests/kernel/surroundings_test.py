@@ -417,7 +417,7 @@ class ReplacedFileTest(unittest.TestCase):
     def test_a_web_configuration_that_is_replaced_behind_its_mount_is_not_reloaded(self):
         harness.require_mounts()
         for name in ("host", "mounted"):
-            self.write(f"{self.folder}/{name}", "{}\n")
+            harness.write_text(f"{self.folder}/{name}", "{}\n")
         bind = f'mount --bind {self.folder}/host {self.folder}/mounted && exec "$@"'
         daemon = self.enterContext(harness.Daemon(
             CONFIG, f"--web.config.file={self.folder}/mounted",

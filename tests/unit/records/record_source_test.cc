@@ -304,18 +304,23 @@ TEST_F(StartedRecordSourceTest, ACgroupThatHasNotRunIsAnExactZero) {
   EXPECT_TRUE(cycle_->cgroup_groups(0)[0].totals().measured());
 }
 
-TEST_F(RecordSourceTest, KeepsABoundedNumberOfNamesBetweenTwoPolls) {
+TEST_F(RecordSourceTest, KeepsABoundedNumberOfNamesBetweenTwoPollsAndFewerLongOnes) {
   make_cycle();
   poll();
-  for (std::uint64_t cgroup = 0; cgroup < NamesRing::kMaxNames + 100; ++cgroup) {
-    report_cgroup(1000 + cgroup, "/a");
-    cycle_->between_polls();
-  }
+  const std::string of_3400_bytes = "/" + std::string(3399, 'a');
+  const std::size_t most_long = NamesRing::kMaxBytes / of_3400_bytes.size() + 1;
+  for (const auto& [path, most] :
+       {std::pair{std::string("/a"), NamesRing::kMaxNames}, std::pair{of_3400_bytes, most_long}}) {
+    for (std::uint64_t cgroup = 0; cgroup < most + 100; ++cgroup) {
+      report_cgroup(1000 + cgroup, path);
+      cycle_->between_polls();
+    }
 
-  poll();
-  EXPECT_THAT(feedback_.named, SizeIs(NamesRing::kMaxNames));
-  poll();
-  EXPECT_THAT(feedback_.named, IsEmpty());
+    poll();
+    EXPECT_THAT(feedback_.named, SizeIs(most));
+    poll();
+    EXPECT_THAT(feedback_.named, IsEmpty());
+  }
 }
 
 /// The clock of groups that take turns precedes them in the plan.
