@@ -426,6 +426,23 @@ TEST_P(LightLoadTest, IsCountedWithinAHundredthOnAKernelThatMistimes) {
 INSTANTIATE_TEST_SUITE_P(MsASecond, LightLoadTest,
                          testing::Values(5, 6, 7, 9, 12, 20, 50, 100, 400, 900));
 
+/// What the clock that is always counted misses at switches, its own may miss as well.
+TEST(GroupEstimatorTest, AGroupWhoseClockMissesNoMoreThanSwitchesTakeHadThePmuAllTheTime) {
+  for (const auto& [own, running] :
+       {std::pair{97'000us, 100'000us}, {96'100us, 100'000us}, {95'900us, 95'000us}}) {
+    PolledGroup group;
+    group.with_clock();
+    group.kernel.enabled += 100ms;
+    group.kernel.running += 95ms;
+    group.kernel.counts[0] += 1'000'000;
+    *group.kernel.clock += own;
+    group.kernel.clock_always->counted += 98ms;
+    group.kernel.clock_always->enabled += 100ms;
+
+    EXPECT_EQ(group.poll_knowing(group.kernel, false).running, running);
+  }
+}
+
 TEST(GroupEstimatorTest, BelievesTheKernelForAnIntervalInWhichTheClockFell) {
   PolledGroup group;
   group.with_clock();
