@@ -7,6 +7,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                     -Wold-style-cast)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
+  add_compile_options(-Wno-missing-designated-field-initializers)  # fields that are left out have defaults
+endif()
 add_compile_options(-pthread)  # as some libraries ask: a precompiled header is for all or none
 if(PEX_WERROR)
   add_compile_options(-Werror)

@@ -95,7 +95,10 @@ fetch_sysroot() {
   local deb
   for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$dir"; done
   rm -f "$apt"/cache/archives/*.deb
-  [[ -e $dir/lib ]] || ln -s usr/lib "$dir/lib"  # packages have nothing there since Debian 13
+  local merged
+  for merged in bin lib; do  # packages have nothing there since Debian 13
+    [[ -e $dir/$merged ]] || ln -s "usr/$merged" "$dir/$merged"
+  done
   make_links_relative
   list_of_sysroot >"$stamp"
 }
