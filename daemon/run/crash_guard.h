@@ -22,7 +22,7 @@ namespace pex::daemon {
 /// Notes each step of a start in a file, by which the next start knows if this one has crashed, and
 /// then counts less (next_start()). At a reload it does the same. Without a directory, or if that
 /// cannot be written, everything is counted. Planning has its own thread, so calls take a lock. The
-/// file has one as well: planning waits for it, if its file system hangs for FileThread::kHangs.
+/// file has one as well: only planning waits for it, at most FileThread::kHangs.
 class CrashGuard {
  public:
   /// `log` outlives it.

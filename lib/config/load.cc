@@ -72,10 +72,9 @@ constexpr yaml::Key<Pmu> kPmuKeys[] = {
     yaml::number_key<&Pmu::reserve, kReserve>(
         "reserve",
         "Number of counters of each core PMU that stay free for other programs. Groups are tried "
-        "in "
-        "the order of the file. One that does not fit with those before it and these counters is "
-        "left out and reported, so that none is multiplexed. With both scopes, a group takes its "
-        "counters twice."),
+        "in the order of the file, next to these counters. One that does not fit is left out and "
+        "reported. With both scopes, a group takes its counters twice; nested cgroups counted by "
+        "descriptors take more."),
 };
 
 constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
