@@ -14,7 +14,7 @@ constexpr std::size_t kMebibyte = 1024 * 1024;
 /// Memory of the process, measured (docs/cost.md): without cgroups; for each cgroup in addition to
 /// its counters; and by records, where an event of a cgroup on a CPU is no counter, for each such
 /// event. It is more in groups that share the PMU, as these are estimated.
-constexpr std::size_t kBytesWithoutCgroups = 20 * kMebibyte;
+constexpr std::size_t kBytesWithoutCgroups = 22 * kMebibyte;
 constexpr std::size_t kBytesOfACgroup = 6 * 1024;
 constexpr std::size_t kBytesOfARecordedEvent = 150;
 constexpr std::size_t kBytesOfAnEstimatedEvent = 280;
