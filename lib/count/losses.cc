@@ -9,7 +9,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 /// After a loss, cgroups that run are read at so many polls: another loss is likely.
-constexpr unsigned kPollsFollowed = 60;
+constexpr std::size_t kPollsFollowed = 60;
 
 nanoseconds counted(const GroupTimes& times) { return times.enabled - times.unmeasured; }
 
@@ -37,12 +37,14 @@ class Losses::Settling {
   void settle(std::size_t slot, const cgroup::Cgroup* cgroup, const CpuTime& cpu_time) {
     const std::span<nanoseconds> lost = lost_at(slot);
     const nanoseconds most = *std::max_element(lost.begin(), lost.end());
+    const bool has_account = cgroup != nullptr && cgroup->path != "/";
+    if (!whole_ && has_account && most.count() == 0) return;  // the next reading is of this poll, too
+    if (!whole_ || !has_account) return give_up(slot);
     const auto known = losses_.accounts_.find(slot);
-    Account* account = known == losses_.accounts_.end() ? nullptr : &known->second;
-    const bool may_know = whole_ && cgroup != nullptr && cgroup->path != "/";
-    if (!may_know) return give_up(slot);
-    const bool is_same = account != nullptr && account->cgroup == cgroup->id;
-    const nanoseconds more = is_same ? counted_since(slot, *account) : nanoseconds{0};
+    Account* const account = known == losses_.accounts_.end() ? nullptr : &known->second;
+    const bool is_same =
+        account != nullptr && account->cgroup == cgroup->id && account->group == *whole_;
+    const nanoseconds more = is_same ? counted_by(slot) - account->counted : nanoseconds{0};
     if (is_same && most.count() == 0 && more.count() == 0) {
       return;  // it did nothing, and its account stands still
     }
@@ -51,11 +53,14 @@ class Losses::Settling {
     if (!used) return give_up(slot);
     if (!is_same) {
       give_up(slot);
-      begin(slot, cgroup->id);
+      losses_.accounts_[slot] = {.cgroup = cgroup->id, .group = *whole_};
     } else {
       go_on(slot, *account, {*used - account->used, std::max(more, nanoseconds{0}), most}, lost);
     }
-    losses_.accounts_.at(slot).used = *used;
+    Account& now = losses_.accounts_.at(slot);
+    now.used = *used;
+    now.counted = counted_by(slot);
+    if (most.count() > 0 && now.groups.empty()) follow(slot, now);
     std::fill(lost.begin(), lost.end(), nanoseconds{0});
   }
 
@@ -63,9 +68,8 @@ class Losses::Settling {
   std::span<nanoseconds> lost_at(std::size_t slot) {
     return std::span(losses_.lost_).subspan(slot * losses_.groups_, losses_.groups_);
   }
-  nanoseconds counted_since(std::size_t slot, const Account& account) const {
-    return counted(tables_[*whole_]->rows[slot].times) -
-           counted(account.groups[*whole_].before.times);
+  nanoseconds counted_by(std::size_t slot) const {
+    return counted(tables_[*whole_]->rows[slot].times);
   }
 
   /// All of it is unmeasured.
@@ -81,27 +85,29 @@ class Losses::Settling {
     if (time.count() > 0) add_(slot, group, {{.enabled = time, .unmeasured = time}, {}});
   }
 
-  void begin(std::size_t slot, std::uint64_t cgroup) {
-    Account account{.cgroup = cgroup, .used = {}, .missing = {}, .groups = {}};
+  void follow(std::size_t slot, Account& account) {
     for (const GroupTable* const table : tables_) {
       account.groups.push_back({table->sum(slot), estimate::GroupEstimator{table->events}});
     }
-    losses_.accounts_.emplace(slot, std::move(account));
   }
 
   void go_on(std::size_t slot, Account& account, const estimate::MissingTime::Interval& interval,
              std::span<const nanoseconds> lost) {
     const estimate::MissingTime::Found found = account.missing.advance(interval);
     for (std::size_t group = 0; group < lost.size(); ++group) {
-      OfGroup& of = account.groups[group];
       const nanoseconds time = std::min(found.time, lost[group]);
+      add_unmeasured(slot, group, std::min(found.unsure, lost[group] - time));
+      if (account.groups.empty()) {
+        add_unmeasured(slot, group, time);
+        continue;
+      }
+      OfGroup& of = account.groups[group];
       GroupSum more = tables_[group]->sum(slot);
       more.subtract(of.before);
       of.has_counted = of.has_counted || counted(more.times).count() > 0;
       // Counted on some of the CPUs only, it may have run on the others.
       const bool is_known = found.is_estimate && lost[group] == interval.lost && of.has_counted;
       if (!is_known) add_unmeasured(slot, group, time);
-      add_unmeasured(slot, group, std::min(found.unsure, lost[group] - time));
       fill(slot, group, of, more, is_known ? time : nanoseconds{0}, found.variance);
       of.before = tables_[group]->sum(slot);
     }
@@ -169,10 +175,20 @@ void Losses::settle(const ScopePlan& plan, const TargetSet& targets,
                     std::span<GroupTable* const> tables, bool is_whole, const CpuTime& cpu_time,
                     const Add& add) {
   if (groups_ == 0) return;
-  polls_without_ = lossy_.size() > 0 ? 0 : polls_without_ + 1;
-  if (polls_without_ >= kPollsFollowed) accounts_.clear();
-  for (const auto& [slot, account] : accounts_) lossy_.add(slot);
-  if (lossy_.size() == 0) return;
+  ++polls_;
+  if (lossy_.size() > 0) {
+    has_lost_ = true;
+    last_loss_ = polls_;
+  }
+  if (!has_lost_) return;
+  const bool is_followed = polls_ - last_loss_ < kPollsFollowed;
+  for (auto& [slot, account] : accounts_) {
+    if (!is_followed) account.groups.clear();
+    if (!account.groups.empty()) lossy_.add(slot);
+  }
+  for (std::size_t slot = polls_ % kPollsOfATurn; slot < lossy_.rows(); slot += kPollsOfATurn) {
+    lossy_.add(slot);
+  }
   Settling settling{*this, tables, is_whole ? find_whole_group(plan, *targets.cpus) : std::nullopt,
                     add};
   lossy_.for_each([&](std::size_t slot) {

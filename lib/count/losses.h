@@ -20,8 +20,9 @@ namespace pex::collect {
 
 /// Time in which cgroups may have run while nothing of them was counted: records of switches were
 /// lost, or a CPU was away. At the end of a poll the kernel's account of their CPU time shows how
-/// much of it they did run, and what they did then is estimated by what they did otherwise. A
-/// cgroup is read after its first loss only, so that one is unmeasured, as is what cannot be known.
+/// much of it they did run, and what they did then is estimated by what they did otherwise. Nothing
+/// is read until the first loss of any cgroup, which is unmeasured, as is what cannot be known. From
+/// then on each cgroup is read at one of kPollsOfATurn polls, and at each after a loss of its own.
 /// Not thread-safe, but for add() with slots in different ranges of Ledger::kSlotsOfARange.
 class Losses {
  public:
@@ -32,6 +33,7 @@ class Losses {
   /// A reading takes 8 us (Linux 6.18, 2 CPUs), and more with many CPUs: the time of further
   /// cgroups that lack something in a poll is unmeasured.
   static constexpr std::size_t kMaxReads = 1000;
+  static constexpr std::size_t kPollsOfATurn = 30;
 
   explicit Losses(std::size_t groups) : groups_(groups) {}
 
@@ -56,11 +58,14 @@ class Losses {
     estimate::GroupEstimator estimator;
     bool has_counted = false;  ///< so that the estimator has a history
   };
+  /// As of the last reading.
   struct Account {
     std::uint64_t cgroup = 0;  ///< Cgroup::id
+    std::size_t group = 0;     ///< whose counted time is compared: one that all CPUs count
     std::chrono::nanoseconds used{};
+    std::chrono::nanoseconds counted{};
     estimate::MissingTime missing;
-    std::vector<OfGroup> groups;
+    std::vector<OfGroup> groups;  ///< for a while after a loss; else empty, and nothing is estimated
   };
   class Settling;
 
@@ -68,7 +73,9 @@ class Losses {
   RowSet lossy_;                                       ///< slots
   std::vector<std::chrono::nanoseconds> lost_;         ///< [slot * groups + group]
   std::unordered_map<std::size_t, Account> accounts_;  ///< by slot
-  unsigned polls_without_ = 0;
+  bool has_lost_ = false;
+  std::size_t polls_ = 0;
+  std::size_t last_loss_ = 0;  ///< poll
 };
 
 }  // namespace pex::collect

@@ -144,15 +144,33 @@ TEST_F(LossesTest, BeyondTheReadingsOfAPollAllIsUnmeasured) {
   EXPECT_EQ(table_.rows[many - 1].times.unmeasured, 10ms);
 }
 
-TEST_F(LossesTest, CgroupsAreReadOnlyForAWhileAfterOne) {
+/// Not at each poll, so that it is not estimated: no rate is known.
+TEST_F(LossesTest, OneLongAfterTheLastIsUnmeasuredAsFarAsTheCgroupRan) {
+  learn();
+  for (int i = 0; i < 100; ++i) poll(0ms, 0ms);
+  const GroupTimes before = table_.rows[kB].times;
+  const nanoseconds ran = unmeasured_in_a_loss(kA);
+  EXPECT_GE(ran, 100ms);
+  EXPECT_LT(ran, 120ms);
+  EXPECT_EQ(table_.rows[kB].times.enabled, before.enabled) << "it did nothing";
+}
+
+TEST_F(LossesTest, CgroupsAreReadInTurnsOnceSomethingWasLost) {
   poll(0ms, 0ms);
   EXPECT_EQ(reads_, 0);
   learn();
   EXPECT_EQ(reads_, 2 + 20) << "\"/b\" stands still";
   for (int i = 0; i < 100; ++i) poll(0ms, 0ms);
   const int read = reads_;
-  for (int i = 0; i < 100; ++i) poll(0ms, 0ms);
-  EXPECT_EQ(reads_, read);
+  for (int i = 0; i < 4 * static_cast<int>(Losses::kPollsOfATurn); ++i) poll(0ms, 0ms);
+  EXPECT_EQ(reads_ - read, 4);
+}
+
+TEST_F(LossesTest, ALateCpuWithoutALossCostsNoAccount) {
+  learn();
+  poll(0ms, 0ms, /*is_whole=*/false);
+  poll(0ms, 0ms);
+  EXPECT_LT(unmeasured_in_a_loss(kA), 10ms);
 }
 
 }  // namespace

@@ -87,11 +87,13 @@ TEST_F(StatWaitTest, HasNoHangupThatIsIgnored) {
 }
 
 TEST_F(StatWaitTest, HasEachSignalThatEndsPrograms) {
+  const auto before = ::signal(SIGHUP, SIG_DFL);  // nohup ignores it
   const Result<StatSignals> signals = StatSignals::create();
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
     ASSERT_EQ(::raise(signal), 0);
     EXPECT_EQ(signals->take().number, signal);
   }
+  ::signal(SIGHUP, before);
 }
 
 TEST(PassedSignalsTest, PassesEachSignalOnAndKillsWithTheSameOneASecondLater) {

@@ -414,6 +414,11 @@ TEST_F(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
   EXPECT_THAT(reading.counts, ElementsAre(71, 72, 73));
   EXPECT_EQ(reading.time_enabled, nanoseconds{1000}) << "the times are the leader's";
   EXPECT_EQ(reading.time_running, nanoseconds{900});
+
+  GroupReading used;
+  used.unreadable.set(2);
+  ASSERT_TRUE(group.read(kernel_, used));
+  EXPECT_TRUE(used.unreadable.none()) << "that was of the reading before";
 }
 
 /// The former leader answers for the second member as before the last fix of perf_group_detach().
