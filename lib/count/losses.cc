@@ -52,6 +52,8 @@ class Losses::Settling {
     const std::optional<nanoseconds> used = may_read ? cpu_time(cgroup->path) : std::nullopt;
     if (!used) return give_up(slot);
     if (!is_same) {
+      const nanoseconds in_all_its_life = estimate::MissingTime{}.advance({*used, {}, most}).time;
+      for (nanoseconds& time : lost) time = std::min(time, in_all_its_life);
       give_up(slot);
       losses_.accounts_[slot] = {.cgroup = cgroup->id, .group = *whole_};
     } else {

@@ -21,8 +21,9 @@ namespace pex::collect {
 /// Time in which cgroups may have run while nothing of them was counted: records of switches were
 /// lost, or a CPU was away. At the end of a poll the kernel's account of their CPU time shows how
 /// much of it they did run, and what they did then is estimated by what they did otherwise. Nothing
-/// is read until the first loss of any cgroup, which is unmeasured, as is what cannot be known. From
-/// then on each cgroup is read at one of kPollsOfATurn polls, and at each after a loss of its own.
+/// is read until the first loss of any cgroup, which is unmeasured, as is what cannot be known; but
+/// no cgroup ran for longer than the account has of all its life. From then on each cgroup is read
+/// at one of kPollsOfATurn polls, and at each after a loss of its own.
 /// Not thread-safe, but for add() with slots in different ranges of Ledger::kSlotsOfARange.
 class Losses {
  public:

@@ -75,8 +75,15 @@ class LossesTest : public testing::Test {
 };
 
 TEST_F(LossesTest, TheFirstOneIsUnmeasured) {
+  used_ = 1s;
   poll(100ms, 600ms);
   for (const std::size_t slot : {kA, kB}) EXPECT_EQ(table_.rows[slot].times.unmeasured, 600ms);
+}
+
+TEST_F(LossesTest, TheFirstOneOfANewCgroupIsUnmeasuredAsFarAsItEverRan) {
+  poll(100ms, 600ms);
+  EXPECT_GE(table_.rows[kA].times.unmeasured, 400ms);
+  EXPECT_LT(table_.rows[kA].times.unmeasured, 460ms) << "the clocks differ, and by a tick";
 }
 
 TEST_F(LossesTest, ACgroupThatDidNothingLacksNothing) {
