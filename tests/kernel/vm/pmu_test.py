@@ -1389,7 +1389,8 @@ class NoPmuChecks(AnyRun):
 
 
 class ComingAndGoingChecks(AnyRun):
-    """Cgroups, a CPU and other users of the PMU come and go, in rounds of two minutes."""
+    """Everything comes and goes in rounds of two minutes: cgroups, a CPU, tasks, other users of the PMU,
+    configurations, pauses."""
 
     CONFIGS = ("churn",)
 
@@ -1448,6 +1449,7 @@ def by_records(checks):
 
 PERF, RECORDS = {"archives": ("base", "perf")}, {"source": "records"}
 AMD64 = "amd64-5.10 amd64-6.12 amd64-6.16 amd64-7.3"
+ROUNDS = int(os.environ.get("PEX_VM_ROUNDS", "2"))  # of two minutes; 30 are an hour
 SLOW = {"shift": 4}  # minutes of work, on a slow CPU: half as many instructions
 # The checks, the scenario, the kernels, and further options of Boot. Of each scenario that has found defects,
 # the machine with a * guards a merge; of both sources of counts.
@@ -1475,6 +1477,8 @@ MACHINES = [
     (ComingAndGoingChecks, "churn", "6.1", {"cpus": 2, "rounds": 5}),
     (by_records(ComingAndGoingChecks), "churn", "6.1", RECORDS | {"cpus": 2, "rounds": 2}),
     (by_records(ComingAndGoingChecks), "churn", "6.12", RECORDS | {"cpus": 2, "rounds": 5}),
+    (by_records(ComingAndGoingChecks), "churn", "6.18",
+     RECORDS | {"cpus": 2, "rounds": ROUNDS, "patience": 300 * ROUNDS}),
     (ComingAndGoingOnVersion1Checks, "churn", "6.1", {"cpus": 2, "rounds": 2, "cgroups": "v1"}),
     (by_records(ComingAndGoingOnVersion1Checks), "churn", "6.1",
      RECORDS | {"cpus": 2, "rounds": 2, "cgroups": "v1"}),

@@ -56,6 +56,8 @@ answer_to() {  # PATH [ARGS_OF_WGET]
 }
 
 reload_daemon() { kill -HUP "$daemon"; }
+pause_daemon() { kill -USR1 "$daemon"; }
+resume_daemon() { kill -USR2 "$daemon"; }
 
 is_ready() {
   [ -d "/proc/$daemon" ] || give_up "the daemon ended at its start"
