@@ -35,9 +35,10 @@ MissingTime::Found MissingTime::advance(const Interval& interval) {
   const bool stands_still = used <= 0 && counted <= 0;  // then the account is exact
   const bool is_certain = std::exchange(stood_still_, stands_still) && stands_still;
   if (is_certain && balance_ <= kTick) balance_ = 0;
-  const double most = is_known || is_certain ? balance_ : std::max(balance_, 0.0) + kTick;
+  const double most = is_known || is_certain ? balance_ : balance_ + kTick;
   const double time = std::clamp(most, 0.0, lost);
-  balance_ = std::max(balance_ - time, -kTick);
+  // Not below what was found for a tick, and what the account is behind.
+  balance_ = std::max(balance_ - time, is_known ? -kTick : -2 * kTick);
   if (intervals_ % kRemembered == 0) {
     balance_ = std::min(balance_, excess(recent_) + kTick);
     earlier_ = std::exchange(recent_, {});

@@ -71,6 +71,20 @@ TEST(MissingTimeTest, IsABoundWhileTheRatioOfTheClocksIsUnknown) {
   }
 }
 
+/// What may be of a tick of the kernel's account is not so again in each interval.
+TEST(MissingTimeTest, IsABoundOfAllIntervalsWhileTheRatioIsUnknown) {
+  for (const double ratio : {0.95, 1.0, 1.25}) {
+    MissingTime missing;
+    Clocks clocks{ratio, 1};
+    nanoseconds bounds{};
+    for (int poll = 0; poll < 100; ++poll) {
+      bounds += missing.advance(clocks.ran(2ms, 200us, 400ms)).time;
+    }
+    EXPECT_GE(bounds, 100 * 200us) << ratio;
+    EXPECT_LE(bounds, 100 * (200us + 2ms * (ratio * 1.1 - 1)) + 10ms) << ratio;
+  }
+}
+
 TEST(MissingTimeTest, IsNeverCertainOfACgroupThatRan) {
   MissingTime missing;
   Clocks clocks{1.06, 1};
