@@ -244,7 +244,7 @@ constexpr yaml::Key<Cgroups> kOfCgroups[] = {
         "How long a cgroup may use no CPU time before its counters are closed. Its series "
         "keep their values, and the counters are opened again when the cgroup runs "
         "(`open_after`). Each time, this time doubles for the cgroup. `0s`: counters are "
-        "never closed. No effect with `per_cpu`."),
+        "never closed. No effect with `per_cpu`, nor by records."),
     yaml::duration_key<&Cgroups::open_after, kOpenAfter>(
         "open_after",
         "CPU time that a cgroup uses before its closed counters are opened again. Events in "

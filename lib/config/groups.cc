@@ -189,8 +189,8 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
      {"How the counts of a multiplexed group are scaled. `time` scales by the time that the "
       "group was on the PMU. `reference` scales by the activity of the CPU, which is more "
       "accurate for intermittent work, even if that takes a counter. `auto` uses a reference if "
-      "no group gets less time on the PMU because of it, and time otherwise. A pinned group is "
-      "never scaled, and allows only `auto`.",
+      "no group gets less time on the PMU because of it (for cgroups, if it takes no counter), "
+      "and time otherwise. A pinned group is never scaled, and allows only `auto`.",
       [] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimator, Group{}.estimator); }}},
     {"duty_cycle",

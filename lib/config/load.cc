@@ -205,9 +205,9 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
     yaml::map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
     {"cpus",
      [](const yaml::Value& value, Config& config) { read_cpus(value, config.cpus); },
-     {"Which of the online CPUs are counted. On an excluded CPU, no counter is opened and no "
-      "thread of the exporter runs. Exclude CPUs that are dedicated to one real-time or polling "
-      "task.",
+     {"Which of the online CPUs are counted. Exclude CPUs that are dedicated to one real-time or "
+      "polling task: they get no counter and no counting thread. `CPUAffinity=` keeps other "
+      "threads off.",
       yaml::form_of_map, nullptr, list_cpus_keys}},
     yaml::map_key<&Config::pmu, kPmuKeys>("pmu", "How the PMU is shared with other programs."),
     {"groups",
