@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/duration.h"
+#include "perf/mapping.h"
+#include "records/switch_recording.h"
 #include "targets/budget.h"
 
 namespace pex::daemon {
@@ -54,7 +56,8 @@ Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::Ma
     poll += cpu_count * static_cast<double>(cgroups) * kPollOfACgroupByRecords;
     size.cpu_time = cpu_count * kRecordsOfACpu;
     size.memory += cgroups * cpus.online.size() * bytes_of_totals(plan.cgroup);
-    size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
+    size.buffers = cpus.online.size() * (planned.config.cgroups.records_buffer +
+                                         collect::kMinRecordsBuffer + 2 * perf::page_size());
   }
   size.cpu_time += poll / seconds_of(planned.config.collection.interval);
   size.kernel_memory = size.counters * collect::kKernelBytesOfACounter;

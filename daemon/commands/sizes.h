@@ -16,7 +16,7 @@ struct Size {
   std::size_t series = 0;         ///< at most
   std::size_t memory = 0;         ///< of this process, in addition to what it takes without cgroups
   std::size_t kernel_memory = 0;  ///< of the counters
-  std::size_t buffers = 0;        ///< locked
+  std::size_t buffers = 0;        ///< locked: rings of records and names
   double cpu_time = 0;            ///< seconds in each second
 
   /// What to request for this process (requests.memory of a pod): all that it is expected to use,

@@ -66,6 +66,13 @@ TEST_F(SizeTest, AdvisesRoomForTheCgroupsWhereNotEvenTheCpusFit) {
                         "set limits.max_open_events to 92\n"));
 }
 
+TEST_F(SizeTest, LocksARingOfRecordsAndOneOfNamesOnEachCpu) {
+  const Printed printed = size("cgroup", "cgroups: {source: records, records_buffer: 512KiB}\n");
+
+  EXPECT_THAT(printed.out, HasSubstr("locked memory                 2.1 MiB"))
+      << "four times 512 KiB, 16 KiB and a page of each";
+}
+
 TEST_F(SizeTest, OfAConfigurationWithoutCgroupsIsThatByDescriptors) {
   const Printed printed = size("cpu", "cgroups: {source: records}\n");
 
