@@ -147,6 +147,7 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
 
 void RecordSource::end_recording() {
   losing_polls_ = 0;
+  lost_lately_ = {};
   moving_since_.reset();
   check_.abandon();
   recording_.reset();
@@ -156,7 +157,9 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_ += {poll.records, poll.lost, poll.skipped};
   const std::chrono::nanoseconds lost = poll.lost_time - poll.moved_time;
   losing_polls_ = is_losing(lost, poll) ? losing_polls_ + 1 : 0;
-  const bool loses_much = losing_polls_ == kLosingPolls || lost >= kMaxLost;
+  const std::chrono::nanoseconds tolerated = (poll.time - poll.lost_time) / 100 * kMaxLostPercent;
+  lost_lately_ = std::max(lost_lately_ + lost - tolerated, nanoseconds{0});
+  const bool loses_much = losing_polls_ == kLosingPolls || lost_lately_ >= kMaxLost;
   if (!is_losing(poll.moved_time, poll)) {
     moving_since_.reset();
   } else if (!moving_since_) {

@@ -63,10 +63,11 @@ class RecordedCpus {
 ///                                                                               some minutes
 ///
 /// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
-/// row, or of kMaxLost in one, for want of records: the thread of the CPU, which reads them, hardly
-/// runs. Or of more than a tenth in each poll for kMaxMoving, as running tasks move to other
-/// cgroups again and again: that many services start says nothing, as the first move of a task can
-/// follow on seconds of idle time. Records are tried again a minute later; if they are given up
+/// row, or of kMaxLost beyond kMaxLostPercent of the time, for want of records: the thread of the
+/// CPU, which reads them, hardly runs, or the kernel does not write all. Or of more than a tenth in
+/// each poll for kMaxMoving, as running tasks move to other cgroups again and again: that many
+/// services start says nothing, as the first move of a task can follow on seconds of idle time.
+/// Records are tried again a minute later; if they are given up
 /// soon again, after 2, 4, ... 64 minutes. What the CPU did between its last record and the end of
 /// the recording is lost as well. A change of the source loses at most what happens between the
 /// last reading of the one and the opening of the other. The change to descriptors is announced
@@ -79,6 +80,7 @@ class RecordSource final : public CounterSource {
  public:
   static constexpr unsigned kLosingPolls = 3;
   static constexpr std::chrono::nanoseconds kMaxLost = std::chrono::seconds{1};
+  static constexpr int kMaxLostPercent = 1;
   static constexpr std::chrono::nanoseconds kMaxMoving = std::chrono::minutes{1};
 
   /// `kernel` outlives it.
@@ -141,6 +143,7 @@ class RecordSource final : public CounterSource {
   std::chrono::nanoseconds gives_up_for_{};               ///< the next time
   bool is_reported_ = false;                              ///< gave_up_
   unsigned losing_polls_ = 0;                             ///< in a row
+  std::chrono::nanoseconds lost_lately_{};                ///< beyond kMaxLostPercent
   std::optional<std::chrono::nanoseconds> moving_since_;  ///< more than a tenth is lost by moves
   bool is_dead_ = false;  ///< the CPU has been offline since the recording was opened
   std::vector<std::size_t> targets_of_;  ///< that are recorded, by the number of the group

@@ -647,6 +647,23 @@ TEST(RecordFaultsTest, RecordsThatAreLostNowAndThenGoOnBeingUsed) {
   }
 }
 
+/// Polls of `turns` milliseconds, of which 4 are lost, until descriptors count; `most`: they never
+/// do.
+unsigned polls_by_records(std::size_t turns, unsigned most) {
+  SettledCpu cpu;
+  for (unsigned poll = 0; poll < most; ++poll) {
+    cpu.take_turns(turns - 4);
+    lose_records(cpu);
+    if (cpu.poll().now.cpus_by_descriptors > 0) return poll;
+  }
+  return most;
+}
+
+TEST(RecordFaultsTest, MoreThanAHundredthThatIsLostAllTheTimeLeadsToDescriptorsOnceItIsASecond) {
+  EXPECT_THAT(polls_by_records(60, 1000), AllOf(testing::Ge(250U), testing::Le(400U)));
+  EXPECT_EQ(polls_by_records(600, 600), 600U) << "less than a hundredth";
+}
+
 // --- ids before their names ----------------------------------------------------------------------
 
 TEST(RecordFaultsTest, WhatRunsBeforeItHasANameIsCountedAboveItOnceItHasOne) {
