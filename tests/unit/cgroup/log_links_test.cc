@@ -400,14 +400,17 @@ TEST_F(LogLinksTest, NoticesEachOfManyChangesInTheSameTickOfTheClock) {
   }
 }
 
-/// Of the past, or of the future, once the clock was set back.
+/// Of the past, or of the future, once the clock was set back. With as many entries, as the size of a
+/// directory on a tmpfs shows their number.
 TEST_F(LogLinksTest, ReadsAgainOnceAMinuteADirectoryWhoseTimesDoNotChange) {
   for (const std::chrono::hours from_now : {-24h, 24h}) {
     LogLinks links(tree_.path("links"));
+    add("old_shop_sql", 3);
     const auto time = std::filesystem::file_time_type::clock::now() + from_now;
     std::filesystem::last_write_time(tree_.path("links"), time);
     (void)links.update(kStart);
 
+    remove("old_shop_sql", 3);
     add("db_shop_sql", 2);
     std::filesystem::last_write_time(tree_.path("links"), time);
     EXPECT_EQ(outcome(links.update(kStart + 59s)), "unchanged") << from_now.count();
