@@ -743,6 +743,8 @@ class Daemon:
     `listens` to nothing by itself, sockets for its port are handed to it.
     """
 
+    ready = "/-/ready"  # answers with 200 once the test may begin
+
     def __init__(self, config, *args, wrapper=(), command=None, config_path=None, port=None,
                  tls=None, headers=None, listens=True, **options):
         self.scratch = tempfile.mkdtemp(prefix="pex_test_")
@@ -803,7 +805,7 @@ class Daemon:
         if self.child.poll() is not None:
             raise AssertionError(f"ended with {self.child.returncode} instead of getting ready")
         try:
-            return self.get("/-/ready")[0] == 200
+            return self.get(self.ready)[0] == 200
         except (ConnectionError, urllib.error.URLError):
             return False
 

@@ -17,10 +17,12 @@ import unittest
 
 import containers  # also finds the harness
 import harness
+import start_steps
 
 EVENTS = ["task-clock", "context-switches"]
 ROOT, NOBODY = 0, 65534
 PROGRAM = "/usr/bin/perf_event_exporter"
+STATE = "/var/lib/perf_event_exporter"  # as the image says
 
 storage = None
 
@@ -33,7 +35,7 @@ def configuration(args, root, *, user=NOBODY, no_new_privileges=True, perfmon=Tr
         "process": {
             "user": {"uid": user, "gid": user},
             "args": [PROGRAM, *args],
-            "env": ["PATH=/usr/bin:/bin"],
+            "env": ["PATH=/usr/bin:/bin", f"STATE_DIRECTORY={STATE}"],
             "cwd": "/",
             "capabilities": {"bounding": added, "effective": added, "permitted": added},
             "noNewPrivileges": no_new_privileges,
@@ -54,8 +56,8 @@ def configuration(args, root, *, user=NOBODY, no_new_privileges=True, perfmon=Tr
     }
 
 
-def bind(path, destination):
-    return {"destination": destination, "type": "none", "source": path, "options": ["bind", "ro"]}
+def bind(path, destination, access="ro"):
+    return {"destination": destination, "type": "none", "source": path, "options": ["bind", access]}
 
 
 class RuncTest(unittest.TestCase):
@@ -140,6 +142,39 @@ class RuncTest(unittest.TestCase):
                 for cpu in harness.online_cpus():
                     self.assertTrue(scrape.has("perf_cpu_context_switches_total", cpu=str(cpu)))
                 self.assertEqual(daemon.lines("warn"), [])
+
+    def test_after_three_kills_in_any_step_of_the_start_it_counts_less_until_a_reset(self):
+        state = f"{self.folder}/steps"
+        os.mkdir(state)
+        os.chown(state, NOBODY, NOBODY)
+        containers.write(f"{self.folder}/config.yaml", start_steps.CONFIG)
+        mounts = [bind(f"{self.folder}/config.yaml", "/config.yaml"), bind(state, STATE, "rw")]
+        serving = ["--config.file=/config.yaml", "--path.sysfs=/host/sys"]
+
+        def run(*args):
+            return subprocess.run(self.bundle(*args, mounts=mounts), capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, timeout=harness.PATIENCE, check=False)
+
+        def serve(is_reduced):
+            daemon = harness.Daemon(start_steps.CONFIG)
+            daemon.command = self.bundle(*serving, f"--web.listen-address={daemon.address}", mounts=mounts)
+            daemon.ready, daemon.is_plain = "/-/healthy", False
+            with daemon:
+                scrape = daemon.scrape_when("a poll", lambda scrape: scrape.value(
+                    "perf_event_exporter_polls_total") >= 1)
+                start_steps.check(self, scrape, is_reduced)
+                self.assertEqual(daemon.get("/-/ready")[0], 503 if is_reduced else 200)
+
+        killer = self.enterContext(start_steps.StepKiller(state))
+        for number, step in enumerate(start_steps.STEPS, 1):
+            with self.subTest(number=number, step=step):
+                killer.kill_in(number)
+                for _ in range(start_steps.KILLS):
+                    run(*serving, f"--web.listen-address=127.0.0.1:{harness.free_port()}")
+                self.assertEqual(killer.await_kills(), [step] * start_steps.KILLS)
+                serve(is_reduced=True)
+                self.assertEqual(run("reset").returncode, 0)
+                serve(is_reduced=False)
 
 
 if __name__ == "__main__":

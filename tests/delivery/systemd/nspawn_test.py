@@ -18,12 +18,14 @@ import debian
 import harness
 import nspawn
 import program
+import start_steps
 from program import arguments, read_text
 
 SERVICE = "perf_event_exporter.service"
 SOCKET = "perf_event_exporter.socket"
 CONFIG = "/etc/perf_event_exporter/perf_event_exporter.yaml"
 DROP_IN = f"/etc/systemd/system/{SERVICE}.d/test.conf"
+STATE = "/var/lib/private/perf_event_exporter"  # of a user that is there only while it runs
 RELOADED = "configuration reloaded"
 URL = "http://127.0.0.1:10173"
 CAP_PERFMON = 1 << 38
@@ -284,6 +286,31 @@ class ServiceTest(unittest.TestCase):
             _, command = self.check_as_root()
 
             self.assertIn(f"configuration: '{other}'", self.run_command(command).stdout, file)
+
+    # After crashes
+
+    def test_after_three_kills_in_any_step_of_the_start_it_counts_less_until_a_reset(self):
+        """systemd starts it again each time."""
+        self.with_config(start_steps.CONFIG)
+        self.with_drop_in("[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestartSec=0\n")
+        killer = self.enterContext(start_steps.StepKiller(f"{self.machine.root}{STATE}"))
+        for number, step in enumerate(start_steps.STEPS, 1):
+            with self.subTest(number=number, step=step):
+                killer.kill_in(number)
+                self.machine.systemctl("restart", "--no-block", SERVICE)
+                self.assertEqual(killer.await_kills(), [step] * start_steps.KILLS)
+                harness.until("the fourth start to say so", lambda: self.messages(
+                    "only software events are counted: the exporter crashed three times"), nspawn.DEADLINE, 0.1)
+                self.await_state("active")
+
+                start_steps.check(self, self.scrape(), is_reduced=True)
+                self.assertEqual(self.machine.get(f"{URL}/-/ready")[0], 503)
+
+                self.machine.run("perf_event_exporter", "reset")
+                self.restart()
+
+                start_steps.check(self, self.scrape(), is_reduced=False)
+                self.assertEqual(self.machine.get(f"{URL}/-/ready")[0], 200)
 
     # The watchdog
 
