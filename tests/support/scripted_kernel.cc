@@ -155,6 +155,7 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   counter.is_clock = event == "cpu-clock";
   counter.is_hardware =
       request.event.type == PERF_TYPE_HARDWARE || request.event.type == PERF_TYPE_HW_CACHE;
+  counter.counts_guests = counter.is_hardware && !request.event.exclude_guest;
   counter.is_share = is_share_of_slots(request.event);
   counter.event = event;
   counter.cpu = request.cpu;
@@ -165,6 +166,7 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
     return Error{too_large_, {}, {}};
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
+  has_counted_guests_ = has_counted_guests_ || counter.counts_guests;
   if (request.running) inactive_.erase({counter.cpu, counter.is_hardware});
   if (request.leader_fd < 0) {
     start_anew(counter.group, counter.whole_cpu && !request.running);
@@ -450,6 +452,16 @@ std::size_t ScriptedKernel::still_open() {
   const std::lock_guard lock{mutex_};
   forget_closed();
   return counters_.size();
+}
+
+bool ScriptedKernel::could_give_guests_the_pmu() {
+  const std::lock_guard lock{mutex_};
+  forget_closed();
+  const bool did_count = std::exchange(
+      has_counted_guests_, std::any_of(counters_.begin(), counters_.end(), [](const auto& entry) {
+        return entry.second.counts_guests;
+      }));
+  return !did_count;
 }
 
 std::size_t ScriptedKernel::enabled(const std::string& group) {

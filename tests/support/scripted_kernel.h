@@ -70,6 +70,10 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// PMU to virtual machines while they run.
   void refuse_with_guests(int code) { with_guests_ = code; }
 
+  /// Whether a virtual machine could have got the PMU there at any moment since the last call: no
+  /// generic hardware event without exclude_guest was open.
+  bool could_give_guests_the_pmu();
+
   /// Refuses the member that would make a group larger than the PMU.
   void refuse_groups_larger_than(std::size_t events, int code);
 
@@ -131,6 +135,7 @@ class ScriptedKernel final : public perf::PerfKernel {
     bool runs_now = false;     ///< its target does: a whole CPU, or the calling thread
     bool is_clock = false;     ///< counts ns while its group is on the PMU
     bool is_hardware = false;  ///< takes a counter of the PMU
+    bool counts_guests = false;
     bool is_share = false;     ///< of the slots: in a register of its own
     std::string event;         ///< its name
     bool is_dead = false;      ///< was enabled in a context that was not active
@@ -173,6 +178,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, int> refusals_;
   std::map<std::string, int> refusals_in_cgroups_;
   int with_guests_ = 0;
+  bool has_counted_guests_ = false;
   std::map<std::string, std::pair<std::string, int>> behind_;  ///< what must be in front of it
   std::map<std::string, std::size_t> enables_;
   std::map<std::string, bool> runs_;

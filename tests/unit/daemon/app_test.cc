@@ -476,6 +476,11 @@ TEST_F(ReloadTest, ThatNobodyAsksForLeavesOutGuestsOnceKvmGivesThemThePmu) {
   while (scrape().find(info) == std::string::npos) poll_after_change();
 
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"}"));
+  while (!scripted_.could_give_guests_the_pmu()) poll_after_change();
+  reload_with(config_of("cycles, branches"));
+  poll_after_change();
+  EXPECT_TRUE(scripted_.could_give_guests_the_pmu()) << "at any moment from then on";
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_branches_total{cpu=\"0\"}"));
   tree_.write("sys/module/kvm_intel/parameters/enable_mediated_pmu", "N\n");
   while (scrape().find(info) != std::string::npos) poll_after_change();
 }

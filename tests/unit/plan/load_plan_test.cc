@@ -116,6 +116,7 @@ TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDec
                  (each.is_refused ? ", refused" : ""));
     give_guests_the_pmu(each.is_given);
     kernel_.refuse_with_guests(each.is_refused ? EOPNOTSUPP : 0);
+    (void)kernel_.could_give_guests_the_pmu();
 
     const Plan plan =
         planned(std::string("guests: ") + each.guests +
@@ -128,6 +129,7 @@ TEST_F(LoadPlanTest, LeavesOutGuestsWhereTheyNeedThePmuUnlessTheConfigurationDec
     EXPECT_EQ(events[0].attributes.exclude_guest, each.leaves_out);
     EXPECT_EQ(events[1].attributes.exclude_guest, each.leaves_out);
     EXPECT_FALSE(events[2].attributes.exclude_guest) << "no PMU counts it";
+    EXPECT_EQ(kernel_.could_give_guests_the_pmu(), each.leaves_out) << "also while it tried";
     EXPECT_EQ(plan.guests_left_out, each.why);
     EXPECT_EQ(plan.warnings.size(),
               each.leaves_out && each.why != GuestsLeftOut::kConfigured ? 1U : 0U);
