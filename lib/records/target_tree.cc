@@ -1,7 +1,6 @@
 #include "records/target_tree.h"
 
 #include <cassert>
-#include <utility>
 
 namespace pex::collect {
 namespace {
@@ -26,47 +25,17 @@ TargetTree::Key TargetTree::key_of(std::string_view path) {
   return key;
 }
 
-/// Where the path is, or the free slot for it.
-std::size_t TargetTree::slot_of(const Key& key) const {
-  const std::size_t mask = last_.size() - 1;
-  std::size_t slot = key.hash & mask;
-  while (last_[slot] != kNone && nodes_[last_[slot]].path != key.path) slot = (slot + 1) & mask;
-  return slot;
-}
-
-/// For one more path.
-void TargetTree::make_room() {
-  if ((paths_ + 1) * 2 <= last_.size()) return;
-  const std::vector<Target> before =
-      std::exchange(last_, std::vector<Target>(last_.size() * 2, kNone));
-  for (const Target target : before) {
-    if (target != kNone) last_[slot_of(key_of(nodes_[target].path))] = target;
-  }
-}
-
-/// What was moved on because the slot was taken moves back.
-void TargetTree::free_slot(std::size_t slot) {
-  const std::size_t mask = last_.size() - 1;
-  for (std::size_t next = (slot + 1) & mask; last_[next] != kNone; next = (next + 1) & mask) {
-    const std::size_t first = key_of(nodes_[last_[next]].path).hash & mask;
-    if (((next - first) & mask) < ((next - slot) & mask)) continue;
-    last_[slot] = last_[next];
-    slot = next;
-  }
-  last_[slot] = kNone;
-  --paths_;
-}
-
 void TargetTree::open(Target target, std::string_view path) {
   assert(target != kNone);
-  make_room();
   if (target >= nodes_.size()) nodes_.resize(target + 1);
   Node& node = nodes_[target];
   const Key key = key_of(path);
   node.path = key.path;
-  Target& last = last_[slot_of(key)];
-  paths_ += last == kNone ? 1 : 0;
-  node.older = std::exchange(last, target);
+  if (const auto before = last_.find(key); before != last_.end()) {
+    node.older = before->second;
+    last_.erase(before);
+  }
+  last_.emplace(key, target);
   node.above = find_above(node);
   ++nodes_[node.above.target].epoch;  // what is below the new one was nearest to that
   ++node.above.epoch;
@@ -75,11 +44,12 @@ void TargetTree::open(Target target, std::string_view path) {
 void TargetTree::close(Target target) {
   assert(target != kNone);
   Node& closed = nodes_[target];
-  const std::size_t slot = slot_of(key_of(closed.path));
-  if (last_[slot] == target) {
-    closed.older == kNone ? free_slot(slot) : void(last_[slot] = closed.older);
+  const auto last = last_.find(key_of(closed.path));
+  if (last->second == target) {
+    last_.erase(last);
+    if (closed.older != kNone) last_.emplace(key_of(nodes_[closed.older].path), closed.older);
   } else {
-    Target newer = last_[slot];
+    Target newer = last->second;
     while (nodes_[newer].older != target) newer = nodes_[newer].older;
     nodes_[newer].older = closed.older;
   }
@@ -93,7 +63,7 @@ TargetTree::Nearest TargetTree::nearest(std::string_view path) const {
   for (std::size_t length = 0; length <= path.size(); ++length) {
     if (length == path.size() || path[length] == '/') {
       parent.path = path.substr(0, length);
-      if (const Target at = last_[slot_of(parent)]; at != kNone) found = at;
+      if (const auto at = last_.find(parent); at != last_.end()) found = at->second;
     }
     if (length < path.size()) parent.hash = hash_on(parent.hash, path[length]);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace pex::collect {
@@ -55,6 +56,11 @@ class TargetTree {
   struct Key {
     std::string_view path;
     std::uint64_t hash = 0;
+
+    bool operator==(const Key& other) const { return path == other.path; }
+  };
+  struct HashOf {
+    std::size_t operator()(const Key& key) const { return key.hash; }
   };
   struct Node {
     std::string_view path;    ///< as Key::path
@@ -63,20 +69,12 @@ class TargetTree {
     Nearest above{};
   };
 
-  static constexpr std::size_t kMinSlots = 16;
-
   static std::string_view without_root(std::string_view path);
   static Key key_of(std::string_view path);
   Nearest find_above(const Node& node) const;
-  std::size_t slot_of(const Key& key) const;
-  void make_room();
-  void free_slot(std::size_t slot);
 
   std::vector<Node> nodes_{1};  ///< by target; the first one is kNone
-  /// The last one opened at each path, or kNone: a hash table with linear probing, of a power of
-  /// two. At least half of it is free.
-  std::vector<Target> last_ = std::vector<Target>(kMinSlots, kNone);
-  std::size_t paths_ = 0;  ///< in last_
+  std::unordered_map<Key, Target, HashOf> last_;  ///< opened at each path, which is that one's
 };
 
 }  // namespace pex::collect
