@@ -25,17 +25,12 @@ std::uint64_t to_words(nanoseconds time) {
 // --- groups and names ---------------------------------------------------------------------------
 
 void CgroupSums::add_group(std::size_t group, std::size_t counts) {
-  if (rows_.has_group(group) && groups_[group].counts == counts) return;
-  rows_.add_group(group, counts);
-  pending_.add_group(group, counts);
-  groups_.resize(std::max(groups_.size(), group + 1));
-  groups_[group] = {counts, lost_};
+  if (!rows_.add_group(group, counts)) return;
+  lost_before_group_.resize(std::max(lost_before_group_.size(), group + 1));
+  lost_before_group_[group] = lost_;
 }
 
-void CgroupSums::remove_group(std::size_t group) {
-  rows_.remove_group(group);
-  pending_.remove_group(group);
-}
+void CgroupSums::remove_group(std::size_t group) { rows_.remove_group(group); }
 
 void CgroupSums::set_names(PathOf path_of) {
   path_of_ = std::move(path_of);
@@ -56,7 +51,7 @@ void CgroupSums::open(std::size_t slot, const std::shared_ptr<const cgroup::Cgro
   if (of.groups == 0) {
     open_first(target, cgroup);
   } else if (!is_new(target) && of.row != kNoRow && rows_.has_group(group)) {
-    unused_.resize(groups_[group].counts);
+    unused_.resize(rows_.counts_of(group));
     rows_.take(of.row, group, unused_);  // it is opened again, or later than others of the slot
   }
   ++of.groups;
@@ -102,10 +97,9 @@ bool CgroupSums::take(std::size_t slot, std::size_t group, perf::GroupInterval& 
   since.fell.reset();
   since.time_fell = false;
   if (!rows_.has_group(group)) return false;
-  const Group& of = groups_[group];
   const OpenSlot& at = slots_[target_of(slot)];
-  since.lost = lost_ - std::max({lost_before_, at.lost_before, of.lost_before});
-  since.counts.resize(of.counts);
+  since.lost = lost_ - std::max({lost_before_, at.lost_before, lost_before_group_[group]});
+  since.counts.resize(rows_.counts_of(group));
   if (at.row == kNoRow) return since.lost.count() > 0;
   const auto [enabled, running] = rows_.take(at.row, group, since.counts);
   since.enabled = to_time(enabled);
@@ -131,7 +125,7 @@ void CgroupSums::watch(std::size_t slot, std::size_t group) {
   give();
   watches_ = target_of(slot);
   watched_group_ = group;
-  watched_ = {{}, std::vector<std::uint64_t>(groups_[group].counts)};
+  watched_ = {{}, std::vector<std::uint64_t>(rows_.counts_of(group))};
 }
 
 // --- giving -------------------------------------------------------------------------------------
@@ -159,32 +153,32 @@ void CgroupSums::give(Entry& entry) {
   note_seen(entry);
   const Row row = std::exchange(entry.running, kNoRow);
   if (keeps_pending(entry)) {
-    pending_.add_row(entry.pending, rows_, row);
+    rows_.add_row(entry.pending, row);
   } else if (lacks_its_name(entry)) {
     unnamed_.time = saturating_sum(unnamed_.time, to_time(rows_.enabled(row)));
   }
   const Target nearest = entry.nearest.target;
   const bool is_taken = nearest != kNone && slots_[nearest].row == kNoRow;
   each_target(entry, [&](Target target) {
-    if (!is_taken || target != nearest) give_row(target, rows_, row);
+    if (!is_taken || target != nearest) give_row(target, row);
   });
   if (!is_taken) return free_rows_.push_back(row);
   slots_[nearest].row = row;
-  note_given(nearest, rows_, row);
+  note_given(nearest, row);
 }
 
-void CgroupSums::give_row(Target target, const SumRows& from, std::size_t row) {
+void CgroupSums::give_row(Target target, Row row) {
   OpenSlot& to = slots_[target];
   if (to.row == kNoRow) to.row = new_row();
-  rows_.add_row(to.row, from, row);
-  note_given(target, from, row);
+  rows_.add_row(to.row, row);
+  note_given(target, row);
 }
 
-void CgroupSums::note_given(Target target, const SumRows& from, std::size_t row) {
+void CgroupSums::note_given(Target target, Row row) {
   mark_changed(target);
-  if (target != watches_ || !from.has_group(watched_group_)) return;
-  watched_.enabled = saturating_sum(watched_.enabled, to_time(from.enabled(row)));
-  const std::span<const std::uint64_t> counts = from.counts(row, watched_group_);
+  if (target != watches_ || !rows_.has_group(watched_group_)) return;
+  watched_.enabled = saturating_sum(watched_.enabled, to_time(rows_.enabled(row)));
+  const std::span<const std::uint64_t> counts = rows_.counts(row, watched_group_);
   for (std::size_t i = 0; i < counts.size(); ++i) watched_.counts[i] += counts[i];
 }
 
@@ -261,7 +255,7 @@ void CgroupSums::settle() {
     } else {
       give_pending(entry, false);  // a new slot may be further above
     }
-    entry.is_listed = entry.pending != kNotPending;
+    entry.is_listed = entry.pending != kNoRow;
     return !entry.is_listed;
   });
   ++batch_;
@@ -324,16 +318,14 @@ void CgroupSums::lose(nanoseconds time) {
 
 /// Whether increments are added to its row.
 bool CgroupSums::keeps_pending(Entry& entry) {
-  if (entry.pending != kNotPending) return true;
+  if (entry.pending != kNoRow) return true;
   if (entry.is_at_slot || entry.is_dropped) return false;
-  if (free_pending_.empty() && pending_rows_ == kMaxPending) {
+  if (pending_rows_ == kMaxPending) {
     drop(entry);
     return false;
   }
-  if (free_pending_.empty()) free_pending_.push_back(static_cast<PendingRow>(pending_rows_++));
-  entry.pending = free_pending_.back();
-  free_pending_.pop_back();
-  pending_.clear(entry.pending);
+  entry.pending = new_row() & kNoRow;
+  ++pending_rows_;
   if (!entry.is_listed) pending_ids_.push_back(entry.id);
   entry.is_listed = true;
   return true;
@@ -341,23 +333,24 @@ bool CgroupSums::keeps_pending(Entry& entry) {
 
 /// To all its slots, or to those that were opened since the increments were added.
 void CgroupSums::give_pending(const Entry& entry, bool to_all) {
-  if (entry.pending == kNotPending) return;
+  if (entry.pending == kNoRow) return;
   each_target(entry, [&](Target target) {
-    if (to_all || is_new(target)) give_row(target, pending_, entry.pending);
+    if (to_all || is_new(target)) give_row(target, entry.pending);
   });
 }
 
 void CgroupSums::release(Entry& entry) {
-  if (entry.pending != kNotPending) {
-    free_pending_.push_back(std::exchange(entry.pending, kNotPending));
-  }
+  if (entry.pending == kNoRow) return;
+  free_rows_.push_back(entry.pending);
+  entry.pending = kNoRow;
+  --pending_rows_;
 }
 
 void CgroupSums::drop(Entry& entry) {
   if (lacks_its_name(entry)) {
     ++unnamed_.cgroups;
-    if (entry.pending != kNotPending) {
-      unnamed_.time = saturating_sum(unnamed_.time, to_time(pending_.enabled(entry.pending)));
+    if (entry.pending != kNoRow) {
+      unnamed_.time = saturating_sum(unnamed_.time, to_time(rows_.enabled(entry.pending)));
     }
   }
   release(entry);
@@ -373,8 +366,8 @@ bool CgroupSums::has_waited(const Entry& entry) const {
 void CgroupSums::drop_old() {
   std::erase_if(pending_ids_, [this](std::uint64_t id) {
     Entry& entry = *ids_.find(id);
-    if (entry.pending != kNotPending && has_waited(entry)) drop(entry);
-    entry.is_listed = entry.pending != kNotPending;
+    if (entry.pending != kNoRow && has_waited(entry)) drop(entry);
+    entry.is_listed = entry.pending != kNoRow;
     return !entry.is_listed;
   });
 }
@@ -394,7 +387,7 @@ std::size_t CgroupSums::awaiting_names() {
   return static_cast<std::size_t>(
       std::count_if(pending_ids_.begin(), pending_ids_.end(), [this](std::uint64_t id) {
         const Entry& entry = *ids_.find(id);
-        return entry.pending != kNotPending && lacks_its_name(entry);
+        return entry.pending != kNoRow && lacks_its_name(entry);
       }));
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -150,10 +149,8 @@ class CgroupSums {
   static Target target_of(std::size_t slot) { return static_cast<Target>(slot + 1); }
 
   using Row = std::uint32_t;
-  static constexpr Row kNoRow = std::numeric_limits<Row>::max();
-  using PendingRow = std::uint16_t;  // so that an Entry has 40 bytes
-  static constexpr PendingRow kNotPending = std::numeric_limits<PendingRow>::max();
-  static_assert(kMaxPending < kNotPending);
+  static constexpr int kBitsOfRow = 28;  // so that an Entry has 40 bytes
+  static constexpr Row kNoRow = (Row{1} << kBitsOfRow) - 1;
 
   /// One id. What is remembered of the slots that it belongs to is valid while it is not
   /// outdated: of an unnamed one while no names have come, else while its place in the tree is.
@@ -165,7 +162,7 @@ class CgroupSums {
     std::uint32_t waits_since = 0;     ///< first seen, named, or lost its own slot: poll, or of
                                        ///< one that is unnamed waited_ms()
     Row running = kNoRow;              ///< of rows_: what was added since it was given
-    PendingRow pending = kNotPending;  ///< of pending_
+    Row pending : kBitsOfRow = kNoRow;  ///< the same: what slots to come have to get
     bool is_unnamed : 1 = true;
     bool is_at_slot : 1 = false;  ///< no slot can come between it and the nearest one
     bool is_dropped : 1 = false;  ///< what was pending is dropped, and nothing is kept any more
@@ -180,10 +177,6 @@ class CgroupSums {
     std::uint32_t opened_in = 0;                   ///< as batch_
     bool is_listed = false;                        ///< in changed_
   };
-  struct Group {
-    std::size_t counts = 0;
-    std::chrono::nanoseconds lost_before{};  ///< lost_ when it was added
-  };
 
   /// Like one that is forgotten, until it is seen.
   Entry new_entry(std::uint64_t id) const {
@@ -195,8 +188,8 @@ class CgroupSums {
   Entry& running(std::uint64_t id);
   void give_unremembered(const Entry& entry);
   void give(Entry& entry);
-  void give_row(Target target, const SumRows& from, std::size_t row);
-  void note_given(Target target, const SumRows& from, std::size_t row);
+  void give_row(Target target, Row row);
+  void note_given(Target target, Row row);
   Row new_row();
   void begin_giving();
   void mark_changed(Target target);
@@ -225,9 +218,9 @@ class CgroupSums {
   std::uint32_t names_epoch_ = 1;
   TargetTree tree_;
   IdTable<Entry> ids_;
-  std::vector<Group> groups_;
+  std::vector<std::chrono::nanoseconds> lost_before_group_;  ///< by group: lost_ when it was added
 
-  SumRows rows_;                            ///< of ids that ran, and of slots
+  SumRows rows_;                            ///< of ids that ran or wait, and of slots
   std::vector<Row> free_rows_;              ///< of rows_
   Row used_rows_ = 0;                       ///< the same, with these
   std::vector<std::uint64_t> running_ids_;  ///< all those with a row, each once
@@ -241,10 +234,8 @@ class CgroupSums {
   std::uint32_t batch_ = 1;
   bool is_settled_ = true;
 
-  SumRows pending_;  ///< by Entry::pending
-  std::vector<PendingRow> free_pending_;
-  std::size_t pending_rows_ = 0;
-  std::vector<std::uint64_t> pending_ids_;  ///< all those with a row, each once
+  std::size_t pending_rows_ = 0;            ///< ids with such a row
+  std::vector<std::uint64_t> pending_ids_;  ///< all of these, each once
 
   std::uint32_t poll_ = 1;
   std::chrono::nanoseconds polled_at_;

@@ -57,8 +57,8 @@ SumRows::Times SumRows::take(std::size_t row, std::size_t group, std::span<std::
   return times;
 }
 
-void SumRows::add_row(std::size_t row, const SumRows& from, std::size_t from_row) {
-  const std::uint64_t* increment = from.words_.data() + from_row * from.stride_;
+void SumRows::add_row(std::size_t row, std::size_t other) {
+  const std::uint64_t* increment = words_.data() + other * stride_;
   std::uint64_t* sum = &word(row, 0);
   for (std::size_t at = 0; at < stride_; ++at) add(sum[at], increment[at]);
 }

@@ -24,7 +24,7 @@ class SumRows {
   bool add_group(std::size_t group, std::size_t counts);
   void remove_group(std::size_t group);
   bool has_group(std::size_t group) const { return group < groups_.size() && words(group) > 0; }
-  std::size_t groups() const { return groups_.size(); }  ///< numbers in use, and removed ones below
+  std::size_t counts_of(std::size_t group) const { return words(group) - kTimes; }
 
   /// Makes all sums of a row 0. Rows are made as they are needed, by this alone.
   void clear(std::size_t row);
@@ -44,16 +44,13 @@ class SumRows {
     add(*sum, running);
     for (const std::uint64_t count : counts) add(*++sum, count);
   }
-  /// Adds a row of other sums, which have the same groups.
-  void add_row(std::size_t row, const SumRows& from, std::size_t from_row);
+  /// Adds another row.
+  void add_row(std::size_t row, std::size_t other);
 
   std::uint64_t enabled(std::size_t row) const { return words_[row * stride_]; }
-  std::uint64_t running(std::size_t row, std::size_t group) const {
-    return words_[row * stride_ + groups_[group].first + 1];
-  }
   std::span<const std::uint64_t> counts(std::size_t row, std::size_t group) const {
     return std::span(words_).subspan(row * stride_ + groups_[group].first + kTimes,
-                                     words(group) - kTimes);
+                                     counts_of(group));
   }
 
  private:
