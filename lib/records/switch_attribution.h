@@ -40,7 +40,7 @@ struct SwitchValues {
 /// No cgroup leaves twice in a row, so of the records of the base around that of the group, the one
 /// in which the same cgroup leaves is of the same switch. That is known once the base's next record
 /// is there, or a reading of the base that shows no further switch. (With
-/// SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays unknown.)
+/// perf::kContextSwitches a cgroup can leave twice in a row; then it stays unknown.)
 ///
 /// A task that moves itself to another cgroup while it runs leaves the CPU in that one. So the base
 /// has a record of the move (if it notes them): what was counted since the last switch may be of

@@ -12,23 +12,6 @@
 namespace pex::perf {
 namespace {
 
-struct SwitchLeaderEntry {
-  SwitchLeader leader;
-  std::string_view name;
-  std::uint64_t config;
-};
-/// The first one that the kernel has leads.
-constexpr std::array kSwitchLeaders = {
-    SwitchLeaderEntry{SwitchLeader::kCgroupSwitches, "cgroup-switches",
-                      PERF_COUNT_SW_CGROUP_SWITCHES},
-    SwitchLeaderEntry{SwitchLeader::kContextSwitches, "context-switches",
-                      PERF_COUNT_SW_CONTEXT_SWITCHES},
-};
-
-const SwitchLeaderEntry& entry_of(SwitchLeader leader) {
-  return kSwitchLeaders[static_cast<std::size_t>(leader)];
-}
-
 SamplingRequest software_event(std::uint64_t config) {
   SamplingRequest request;
   request.event = {.type = PERF_TYPE_SOFTWARE, .config = config};
@@ -61,8 +44,8 @@ SamplingRequest writer_of_group(const EventAttributes& event, bool has_ids) {
   return request;
 }
 
-SamplingRequest leader_of_group(std::uint64_t config, bool has_ids) {
-  return writer_of_group({.type = PERF_TYPE_SOFTWARE, .config = config}, has_ids);
+SamplingRequest leader_of_group(const SwitchLeader& leader, bool has_ids) {
+  return writer_of_group({.type = PERF_TYPE_SOFTWARE, .config = leader.config}, has_ids);
 }
 
 std::string on_cpu(int cpu) { return describe(Place{.cpu = cpu, .cgroup_path = {}}); }
@@ -76,8 +59,8 @@ Error with_cpu(const Error& error, int cpu) {
   return with_attempt(error, error.attempted + " " + on_cpu(cpu));
 }
 
-std::string opening_of_leader(SwitchLeader leader, int cpu) {
-  return "open event '" + std::string(name_of(leader)) + "', which leads the groups " + on_cpu(cpu);
+std::string opening_of_leader(const SwitchLeader& leader, int cpu) {
+  return "open event '" + std::string(leader.name) + "', which leads the groups " + on_cpu(cpu);
 }
 
 EventTarget whole_cpu(int cpu, int leader_fd = -1) {
@@ -90,10 +73,10 @@ constexpr std::size_t kMaxValues = 2 + kMaxGroupMembers;
 /// The first one that the kernel opens; it is closed again.
 Result<SwitchLeader> find_leader(PerfKernel& kernel, int cpu) {
   Error refusal;
-  for (const SwitchLeaderEntry& entry : kSwitchLeaders) {
-    const auto event = open_sampling(kernel, leader_of_group(entry.config, false), whole_cpu(cpu));
-    if (event) return entry.leader;
-    refusal = with_attempt(event.error(), opening_of_leader(entry.leader, cpu));
+  for (const SwitchLeader& leader : {kCgroupSwitches, kContextSwitches}) {
+    const auto event = open_sampling(kernel, leader_of_group(leader, false), whole_cpu(cpu));
+    if (event) return leader;
+    refusal = with_attempt(event.error(), opening_of_leader(leader, cpu));
     const bool is_unknown = refusal.code == ENOENT || refusal.code == EINVAL;
     if (!is_unknown) break;
   }
@@ -151,16 +134,13 @@ Result<std::optional<ReadAlone>> read_alone(PerfKernel& kernel, const ReadLayout
 
 }  // namespace
 
-std::string_view name_of(SwitchLeader leader) { return entry_of(leader).name; }
-
 Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size,
                                     bool reports_cgroups) {
   Result<OpenCounter> owner = open_sampling(kernel, ring_owner(reports_cgroups), whole_cpu(cpu));
   if (!owner) return with_attempt(owner.error(), "open the event of a ring " + on_cpu(cpu));
   const Result<SwitchLeader> leader = find_leader(kernel, cpu);
   if (!leader) return leader.error();
-  const Result<SampleLayout> layout =
-      SampleLayout::of(leader_of_group(entry_of(*leader).config, false).format());
+  const Result<SampleLayout> layout = SampleLayout::of(leader_of_group(*leader, false).format());
   if (!layout) return layout.error();
   const Result<ReadLayout> layout_with_ids = ReadLayout::of(kWithIds);
   if (!layout_with_ids) return layout_with_ids.error();
@@ -222,7 +202,7 @@ Result<SwitchRing::Group, OpenFailure> SwitchRing::open_leader(PerfKernel& kerne
   const Mark number_alone{.values = values};
   const bool has_ids = group_of(number_alone) != kNoGroup || is_retired(number_alone);
   Result<OpenCounter> leader =
-      open_sampling(kernel, leader_of_group(entry_of(leader_).config, has_ids), whole_cpu(cpu_));
+      open_sampling(kernel, leader_of_group(leader_, has_ids), whole_cpu(cpu_));
   const std::string attempted = opening_of_leader(leader_, cpu_);
   if (!leader) return OpenFailure{0, with_attempt(leader.error(), attempted)};
   const Result<> attached = ring_.attach(kernel, leader->fd.get());

@@ -25,13 +25,14 @@
 namespace pex::perf {
 
 /// The event that leads the groups of a SwitchRing, and writes a record each time it happens.
-enum class SwitchLeader {
-  kCgroupSwitches,   ///< since Linux 5.13: a task leaves the CPU to one of another cgroup
-  kContextSwitches,  ///< before: a task leaves the CPU to any other; as exact, and more records
+struct SwitchLeader {
+  std::string_view name;
+  std::uint64_t config = 0;  ///< of a software event
 };
-
-/// "cgroup-switches", "context-switches".
-std::string_view name_of(SwitchLeader leader);
+/// Since Linux 5.13: a task leaves the CPU to one of another cgroup.
+inline constexpr SwitchLeader kCgroupSwitches{"cgroup-switches", PERF_COUNT_SW_CGROUP_SWITCHES};
+/// Before: a task leaves the CPU to any other; as exact, and more records.
+inline constexpr SwitchLeader kContextSwitches{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES};
 
 /// How often the events that write the records of a group happened since it was opened.
 struct SwitchCounts {

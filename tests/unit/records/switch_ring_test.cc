@@ -216,8 +216,7 @@ TEST_F(SwitchRingTest, TriesItsLeaderOnceWhenItIsOpened) {
   add({kPageFaults});
   add({kPageFaults});
 
-  EXPECT_EQ(ring_->leader(), SwitchLeader::kCgroupSwitches);
-  EXPECT_EQ(name_of(ring_->leader()), "cgroup-switches");
+  EXPECT_EQ(ring_->leader().name, "cgroup-switches");
   EXPECT_EQ(before, 2U);
   EXPECT_EQ(events().at(kTrial).attr, events().at(kFirstLeader).attr);
   EXPECT_EQ(events().opened(), 4U);
@@ -238,8 +237,7 @@ TEST_F(OpeningSwitchRingTest, IsLedByContextSwitchesInAllGroupsWhereThereAreNoCg
     open();
     add({kPageFaults});
 
-    EXPECT_EQ(ring_->leader(), SwitchLeader::kContextSwitches);
-    EXPECT_EQ(name_of(ring_->leader()), "context-switches");
+    EXPECT_EQ(ring_->leader().name, "context-switches");
     EXPECT_EQ(events().at(events().opened() - 1).attr.config,
               std::uint64_t{PERF_COUNT_SW_CONTEXT_SWITCHES});
   }
