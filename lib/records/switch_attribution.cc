@@ -40,60 +40,61 @@ void SwitchAttribution::remove_group(std::size_t group) {
   sums_.remove_group(group);
 }
 
-SwitchAttribution::Group* SwitchAttribution::find(std::size_t group, const SwitchValues& values) {
-  if (group >= groups_.size() || !groups_[group]) return nullptr;
-  return groups_[group]->counts.size() == values.counts.size() ? &*groups_[group] : nullptr;
+SwitchAttribution::Group* SwitchAttribution::find(const perf::SwitchRecord& record) {
+  if (record.group >= groups_.size() || !groups_[record.group]) return nullptr;
+  Group& group = *groups_[record.group];
+  return group.counts.size() == record.counts.size() ? &group : nullptr;
 }
 
 /// What happened since the last values, which are now these.
-SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const SwitchValues& values) {
+SwitchAttribution::Interval SwitchAttribution::advance(Group& group,
+                                                       const perf::SwitchRecord& record) {
   Interval interval;
   bool& fell = interval.any_fell;
-  interval.enabled = increment(group.enabled, values.enabled, fell);
-  interval.running = increment(group.running, values.running, fell);
-  interval.switches = increment(group.switches, values.switches, fell);
-  interval.moves = increment(group.moves, values.moves, fell);
-  increments_.resize(values.counts.size());
-  for (std::size_t event = 0; event < values.counts.size(); ++event) {
-    increments_[event] = increment(group.counts[event], values.counts[event], fell);
-    group.counts[event] = values.counts[event];
+  interval.enabled = increment(group.enabled, record.enabled, fell);
+  interval.running = increment(group.running, record.running, fell);
+  interval.switches = increment(group.happened.switches, record.happened.switches, fell);
+  interval.moves = increment(group.happened.moves, record.happened.moves, fell);
+  increments_.resize(record.counts.size());
+  for (std::size_t event = 0; event < record.counts.size(); ++event) {
+    increments_[event] = increment(group.counts[event], record.counts[event], fell);
+    group.counts[event] = record.counts[event];
   }
-  group.enabled = values.enabled;
-  group.running = values.running;
-  group.switches = values.switches;
-  group.moves = values.moves;
+  group.enabled = record.enabled;
+  group.running = record.running;
+  group.happened = record.happened;
   return interval;
 }
 
-void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
-  Group* const of = find(group, values);
+void SwitchAttribution::record(const perf::SwitchRecord& record) {
+  Group* const of = find(record);
   if (of == nullptr) return;
-  const Interval interval = advance(*of, values);
+  const Interval interval = advance(*of, record);
   const bool has_loss = std::exchange(of->has_loss, false);
   const bool is_broken = has_loss || interval.any_fell;
   const bool is_skipped = !is_broken && interval.switches + interval.moves != 1;
   const bool is_moved = !is_broken && !is_skipped && interval.moves > 0;
   ++statistics_.records;
   statistics_.skipped += is_skipped ? 1 : 0;
-  const std::optional<std::uint64_t> ran = is_moved ? current_ : values.cgroup;
+  const std::optional<std::uint64_t> ran = is_moved ? current_ : record.cgroup;
   if (!ran) statistics_.moved_time = saturating_sum(statistics_.moved_time, interval.enabled);
-  if (!of->is_base) await_base(group, values.cgroup);
+  if (!of->is_base) await_base(record.group, record.cgroup);
   // The base never loses the PMU: some microseconds only pass until the kernel starts it.
   const bool had_the_pmu =
       of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
   if (is_broken || is_skipped || !ran || (of->is_base && !had_the_pmu)) {
     drop(*of, interval);
   } else if (had_the_pmu) {
-    add(group, *ran, interval, increments_);
+    add(record.group, *ran, interval, increments_);
   } else {
     decide_later(*of, interval);
   }
   if (!of->is_base) return;
-  if (interval.moves > 0) return note_move(values);
-  for (const std::size_t awaiting : awaiting_base_) place(awaiting, values);
+  if (interval.moves > 0) return note_move(record);
+  for (const std::size_t awaiting : awaiting_base_) place(awaiting, record);
   awaiting_base_.clear();
-  base_switches_ = values.switches;
-  left_base_ = values.cgroup;
+  base_switches_ = record.happened.switches;
+  left_base_ = record.cgroup;
   current_.reset();
 }
 
@@ -115,14 +116,14 @@ void SwitchAttribution::decide_later(Group& group, const Interval& interval) {
 }
 
 /// The records of the group that await the base are between its last one and this one.
-void SwitchAttribution::place(std::size_t group, const SwitchValues& base) {
+void SwitchAttribution::place(std::size_t group, const perf::SwitchRecord& base) {
   Group& of = *groups_[group];
   const std::size_t records = std::exchange(of.records_since_base, 0);
   const bool is_at_last = records == 1 && of.left == left_base_;
   const bool is_at_this = records == 2 || (records == 1 && of.left == base.cgroup);
   std::optional<std::uint64_t> at;
-  if (base.switches == base_switches_ + 1 && is_at_last != is_at_this) {
-    at = is_at_last ? base_switches_ : base.switches;
+  if (base.happened.switches == base_switches_ + 1 && is_at_last != is_at_this) {
+    at = is_at_last ? base_switches_ : base.happened.switches;
   }
   decide(group, at);
 }
@@ -181,15 +182,16 @@ bool SwitchAttribution::is_at_last_switch(const Group& group) const {
 /// What came before the record of a move is of the last switch of the base, and what follows of the
 /// next one, in which the same cgroup may leave again. With a switch of the base, a record is
 /// missing, and this one may be of either.
-void SwitchAttribution::note_move(const SwitchValues& base) {
-  const bool is_of_move = base.switches == base_switches_;  // not of a switch after a lost one
+void SwitchAttribution::note_move(const perf::SwitchRecord& base) {
+  // Not of a switch after a lost one.
+  const bool is_of_move = base.happened.switches == base_switches_;
   if (is_of_move) place_at_last_switch();
   for (const std::size_t awaiting : awaiting_base_) {
     groups_[awaiting]->records_since_base = 0;
     decide(awaiting, {});
   }
   awaiting_base_.clear();
-  base_switches_ = base.switches;
+  base_switches_ = base.happened.switches;
   left_base_ = kNoCgroup;
   current_ = is_of_move ? std::optional(base.cgroup) : std::nullopt;
   for (std::optional<Group>& group : groups_) {
@@ -200,18 +202,17 @@ void SwitchAttribution::note_move(const SwitchValues& base) {
 /// What was lost may have happened before the reading or after it, so the interval goes on then. A
 /// switch of the base since the last record may have happened after the reading, too; then the
 /// counts are dropped without need.
-void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
-  Group* const of = find(group, values);
-  if (of == nullptr || of->has_loss) return;
-  if (values.switches != of->switches || values.moves != of->moves) return;
+void SwitchAttribution::reading(const perf::SwitchRecord& reading) {
+  Group* const of = find(reading);
+  if (of == nullptr || of->has_loss || reading.happened != of->happened) return;
   if (of->is_base) place_at_last_switch();
-  const Interval interval = advance(*of, values);
+  const Interval interval = advance(*of, reading);
   const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
   if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {
     drop(*of, interval);
   } else {
     if (!interval.had_the_pmu()) ++of->imperfect;
-    add(group, values.cgroup, interval, increments_);
+    add(reading.group, reading.cgroup, interval, increments_);
   }
 }
 
@@ -262,13 +263,11 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
   return poll;
 }
 
-void SwitchAttribution::end(const SwitchValues& base) {
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    Group* const of = groups_[group] && groups_[group]->is_base ? find(group, base) : nullptr;
-    if (of == nullptr) continue;
-    const Interval interval = advance(*of, base);
-    if (interval.enabled.count() > 0) drop(*of, interval);
-  }
+void SwitchAttribution::end(const perf::SwitchRecord& base) {
+  Group* const of = find(base);
+  if (of == nullptr) return;
+  const Interval interval = advance(*of, base);
+  if (interval.enabled.count() > 0) drop(*of, interval);
 }
 
 }  // namespace pex::collect

@@ -8,19 +8,9 @@
 #include <vector>
 
 #include "records/cgroup_sums.h"
+#include "records/switch_ring.h"
 
 namespace pex::collect {
-
-/// What the counters of a group stood at when a task left the CPU to one of another cgroup, or was
-/// moved. All but the id are totals since the group was opened.
-struct SwitchValues {
-  std::uint64_t cgroup = 0;  ///< the id of the one that left, or that the task is in after the move
-  std::chrono::nanoseconds enabled{};
-  std::chrono::nanoseconds running{};  ///< had the PMU
-  std::uint64_t switches = 0;          ///< of the leader, which counts these records
-  std::span<const std::uint64_t> counts;
-  std::uint64_t moves = 0;  ///< of tasks, each with a record; 0 in a group that does not note them
-};
 
 /// Attributes what one CPU counted to the cgroups that ran there. The difference between two
 /// records of a group is what one cgroup did, if the interval is *whole*: nothing was lost since
@@ -47,7 +37,7 @@ struct SwitchValues {
 /// either, and is lost; what follows is of the new one, up to the next switch or move. The other
 /// groups have no such record, so their current interval is not whole.
 ///
-/// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
+/// Takes plain values, in the order of the ring: calls neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
  public:
   /// What the kernel takes to switch a group that is on the PMU all the time. Linux before 6.2
@@ -84,7 +74,7 @@ class SwitchAttribution {
   void remove_group(std::size_t group);
 
   /// A record. One of an unknown group, or with another number of counts, is ignored.
-  void record(std::size_t group, const SwitchValues& values);
+  void record(const perf::SwitchRecord& record);
 
   /// So many records were lost. Which ones is not known, so the current interval of each group is
   /// not whole.
@@ -98,7 +88,7 @@ class SwitchAttribution {
 
   /// The group was read by the thread that drains the ring, in this cgroup, before it was drained.
   /// If no record of the group followed, what it counted since the last one is that cgroup's.
-  void reading(std::size_t group, const SwitchValues& values);
+  void reading(const perf::SwitchRecord& reading);
 
   /// The ring is drained: ends the poll of the sums. Returns the statistics of this poll. `now` as
   /// in CgroupSums.
@@ -106,7 +96,7 @@ class SwitchAttribution {
 
   /// The last reading of the base before the recording ends: what it counted since its last record
   /// is lost.
-  void end(const SwitchValues& base);
+  void end(const perf::SwitchRecord& base);
 
   /// Since the start.
   const Statistics& statistics() const { return statistics_; }
@@ -135,8 +125,7 @@ class SwitchAttribution {
   struct Group {
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
-    std::uint64_t switches = 0;
-    std::uint64_t moves = 0;
+    perf::SwitchCounts happened;
     std::vector<std::uint64_t> counts;
     bool is_base = false;
     bool has_loss = false;                            ///< since the last record
@@ -162,14 +151,14 @@ class SwitchAttribution {
     std::uint64_t skipped = 0;
   };
 
-  Group* find(std::size_t group, const SwitchValues& values);
-  Interval advance(Group& group, const SwitchValues& values);
+  Group* find(const perf::SwitchRecord& record);
+  Interval advance(Group& group, const perf::SwitchRecord& record);
   void await_base(std::size_t group, std::uint64_t cgroup);
   void decide_later(Group& group, const Interval& interval);
-  void place(std::size_t group, const SwitchValues& base);
+  void place(std::size_t group, const perf::SwitchRecord& base);
   void decide(std::size_t group, std::optional<std::uint64_t> at);
   void place_at_last_switch();
-  void note_move(const SwitchValues& base);
+  void note_move(const perf::SwitchRecord& base);
   bool is_at_last_switch(const Group& group) const;
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
            std::span<const std::uint64_t> counts);

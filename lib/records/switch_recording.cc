@@ -19,11 +19,6 @@ constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
 /// less than one of so many.
 constexpr int kOffsetsAreOneOf = 10'000;
 
-SwitchValues values_of(const perf::SwitchRecord& record) {
-  return {record.cgroup, record.enabled,       record.running, record.happened.switches,
-          record.counts, record.happened.moves};
-}
-
 }  // namespace
 
 /// Of one drain.
@@ -31,9 +26,7 @@ class SwitchRecording::Visitor {
  public:
   explicit Visitor(SwitchRecording& recording) : to_(recording) {}
 
-  void operator()(const perf::SwitchRecord& record) const {
-    to_.attribution_.record(record.group, values_of(record));
-  }
+  void operator()(const perf::SwitchRecord& record) const { to_.attribution_.record(record); }
   void operator()(const perf::NewCgroup&) const {}  // NamesRing has them
   void operator()(const perf::Loss& loss) const { to_.attribution_.loss(loss.records); }
 
@@ -255,9 +248,12 @@ void SwitchRecording::add_readings() {
     const Group& group = groups_[number];
     if (!group.is_open || group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
-    attribution_.reading(number,
-                         {*own_cgroup_, now.time_enabled - group.waited_when_read, now.time_running,
-                          group.happened.switches, now.counts, group.happened.moves});
+    attribution_.reading({.group = number,
+                          .cgroup = *own_cgroup_,
+                          .enabled = now.time_enabled - group.waited_when_read,
+                          .running = now.time_running,
+                          .happened = group.happened,
+                          .counts = now.counts});
   }
 }
 
@@ -379,8 +375,11 @@ void SwitchRecording::drain() {
 void SwitchRecording::end() {
   read_group(kBase);
   const Group& base = groups_.front();
-  attribution_.end({0, base.reading.time_enabled, base.reading.time_running, base.happened.switches,
-                    base.reading.counts, base.happened.moves});
+  attribution_.end({.group = kBase,
+                    .enabled = base.reading.time_enabled,
+                    .running = base.reading.time_running,
+                    .happened = base.happened,
+                    .counts = base.reading.counts});
 }
 
 bool SwitchRecording::is_on_its_cpu() const { return ::sched_getcpu() == ring_.cpu(); }

@@ -40,6 +40,8 @@ struct SwitchCounts {
   std::uint64_t switches = 0;
   /// A task on this CPU has moved itself, or another one, to another cgroup; 0: they are not noted.
   std::uint64_t moves = 0;
+
+  bool operator==(const SwitchCounts&) const = default;
 };
 
 /// The values of a group when a task left the CPU, with its last event and time included: the

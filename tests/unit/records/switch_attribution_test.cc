@@ -75,8 +75,8 @@ struct GroupTotalsOfKernel {
     running += time;
     counts[0] += count;
   }
-  SwitchValues values(std::uint64_t cgroup) const {
-    return {cgroup, enabled, running, switches, counts, moves};
+  perf::SwitchRecord values(std::size_t group, std::uint64_t cgroup) const {
+    return {group, cgroup, enabled, running, {switches, moves}, counts};
   }
 };
 
@@ -89,11 +89,11 @@ class SwitchAttributionTest : public testing::Test, protected AttributedCpu {
   }
   void leave(std::uint64_t cgroup) {
     ++base_.switches;
-    attribution.record(kBase, base_.values(cgroup));
+    attribution.record(base_.values(kBase, cgroup));
   }
   void leave_other(std::uint64_t cgroup) {
     ++other_.switches;
-    attribution.record(kOther, other_.values(cgroup));
+    attribution.record(other_.values(kOther, cgroup));
   }
   /// The same as run(), and no record of it is found.
   void run_without_record(nanoseconds time, std::uint64_t count) {
@@ -240,11 +240,11 @@ TEST_F(IntervalOffThePmuTest, IsDecidedByAReadingOfTheBaseThatShowsNoFurtherSwit
   pass(1ms);
   EXPECT_EQ(count(2, kOther), 0U);
 
-  attribution.reading(kBase, base_.values(kWorker));
+  attribution.reading(base_.values(kBase, kWorker));
 
   EXPECT_EQ(count(2, kOther), 1U);
   EXPECT_EQ(read(2, kOther).running, 400ms);
-  attribution.reading(kOther, other_.values(kWorker));
+  attribution.reading(other_.values(kOther, kWorker));
   leave_both(kWorker, true);
   EXPECT_EQ(count(kWorker, kOther), 1U);
   EXPECT_EQ(attribution.statistics().dropped, 0U);
@@ -257,7 +257,7 @@ TEST_F(IntervalOffThePmuTest, IsNotDecidedByAReadingOfTheBaseThatShowsOne) {
   leave_both(2, true);
   ++base_.switches;  // without a record
 
-  attribution.reading(kBase, base_.values(kWorker));
+  attribution.reading(base_.values(kBase, kWorker));
 
   EXPECT_EQ(count(2, kOther), 0U);
 }
@@ -296,7 +296,7 @@ TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwh
   pass(2ms, false);
   leave(1);
   pass(1ms, false);
-  attribution.reading(kOther, other_.values(kWorker));
+  attribution.reading(other_.values(kOther, kWorker));
 
   EXPECT_EQ(count(kWorker, kOther), 0U);
 
@@ -305,7 +305,7 @@ TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwh
   leave_other(kWorker);
   pass(100ms);
   pass(1ms, false);
-  attribution.reading(kOther, other_.values(2));
+  attribution.reading(other_.values(kOther, 2));
   EXPECT_EQ(count(2, kOther), 1U) << "no switch";
 }
 
@@ -315,12 +315,12 @@ class StoppedGroupTest : public IntervalOffThePmuTest {
   StoppedGroupTest() {
     run_both(1, true);
     pass(1ms);
-    attribution.reading(kBase, base_.values(kWorker));
-    attribution.reading(kOther, other_.values(kWorker));
+    attribution.reading(base_.values(kBase, kWorker));
+    attribution.reading(other_.values(kOther, kWorker));
   }
   void pass_without_it(nanoseconds time) { base_.pass(time, 1); }
   void resume() {
-    attribution.reading(kBase, base_.values(kWorker));
+    attribution.reading(base_.values(kBase, kWorker));
     attribution.resume(kOther);
   }
 };
@@ -435,7 +435,7 @@ TEST_F(SwitchAttributionTest, RecordsAreIncompleteOnceOneOfAHundredIsSkippedInAL
     for (int record = 0; record < 5000; ++record) {
       kernel.pass(1ms, 1);
       kernel.switches += record % one_of == 0 ? 2 : 1;
-      cpu.attribution.record(kBase, kernel.values(1));
+      cpu.attribution.record(kernel.values(kBase, 1));
       if (record % 10 == 0)
         are_complete = cpu.attribution.end_poll({}).are_complete && are_complete;
     }
@@ -448,8 +448,8 @@ TEST_F(SwitchAttributionTest, WhatWasCountedSinceTheLastRecordIsLostWhenTheRecor
   run(1, 3ms, 1);
   base_.pass(2ms, 10);
 
-  attribution.end(base_.values(0));
-  attribution.end(base_.values(0));
+  attribution.end(base_.values(kBase, 0));
+  attribution.end(base_.values(kBase, 0));
 
   EXPECT_EQ(lost(1), 2ms);
   EXPECT_EQ(count(1), 1U);
@@ -473,7 +473,7 @@ TEST_F(SwitchAttributionTest, ALossConcernsTheCurrentIntervalOfEachGroup) {
 TEST_F(SwitchAttributionTest, ALeaderThatStandsStillHasSkippedToo) {
   run(1, 1ms, 1);
   base_.pass(1ms, 10);
-  attribution.record(kBase, base_.values(2));
+  attribution.record(base_.values(kBase, 2));
 
   EXPECT_EQ(count(2), 0U);
   EXPECT_EQ(attribution.statistics().skipped, 1U);
@@ -504,11 +504,11 @@ TEST_F(SwitchAttributionTest, AGroupThatWasOpenedAgainCountsFromZero) {
 
 TEST_F(SwitchAttributionTest, RecordsOfUnknownGroupsAndSizesAreIgnored) {
   const Words two = {1, 2};
-  attribution.record(7, base_.values(1));
-  attribution.record(kBase, {1, 1ms, 1ms, 1, two});
+  attribution.record(base_.values(7, 1));
+  attribution.record({kBase, 1, 1ms, 1ms, {1, 0}, two});
   attribution.remove_group(kOther);
-  attribution.record(kOther, base_.values(1));
-  attribution.reading(kOther, base_.values(1));
+  attribution.record(base_.values(kOther, 1));
+  attribution.reading(base_.values(kOther, 1));
 
   EXPECT_EQ(attribution.statistics(), SwitchAttribution::Statistics{});
   EXPECT_EQ(enabled(1), 0ns);
@@ -522,7 +522,7 @@ TEST_F(SwitchAttributionTest, AReadingThatARecordFollowedIsNotUsed) {
   const GroupTotalsOfKernel at_reading = base_;
   run(kWorker, 1ms, 100);
 
-  attribution.reading(kBase, at_reading.values(kWorker));
+  attribution.reading(at_reading.values(kBase, kWorker));
   run(1, 1ms, 1);
 
   EXPECT_EQ(count(kWorker), 110U);
@@ -533,7 +533,7 @@ TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
   run(1, 1ms, 1);
   attribution.loss(1);
   base_.pass(2ms, 10);
-  attribution.reading(kBase, base_.values(kWorker));
+  attribution.reading(base_.values(kBase, kWorker));
   run(kWorker, 1ms, 100);
   (void)attribution.end_poll({});
 
@@ -545,7 +545,7 @@ TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
 TEST_F(SwitchAttributionTest, AReadingOfAGroupThatWasOffThePmuEndsAnIntervalThatCountsForNobody) {
   other_.pass(1ms, 5);
   other_.pass(1ms, 0, false);  // meanwhile its leader may have missed switches
-  attribution.reading(kOther, other_.values(kWorker));
+  attribution.reading(other_.values(kOther, kWorker));
   other_.pass(1ms, 7);
   leave_other(kWorker);
 
@@ -560,7 +560,7 @@ class MovedTaskTest : public IntervalOffThePmuTest {
   /// The current task has moved itself, and is in this cgroup now.
   void move_to(std::uint64_t cgroup) {
     ++base_.moves;
-    attribution.record(kBase, base_.values(cgroup));
+    attribution.record(base_.values(kBase, cgroup));
   }
 };
 
@@ -711,7 +711,7 @@ TEST_F(MovedTaskTest, AReadingAfterAMoveThatHasNoRecordYetIsNobodys) {
   run(1, 1ms, 1);
   base_.pass(2ms, 10);
   ++base_.moves;
-  attribution.reading(kBase, base_.values(kWorker));
+  attribution.reading(base_.values(kBase, kWorker));
 
   EXPECT_EQ(count(kWorker), 0U);
   EXPECT_EQ(enabled_of_all(), 1ms);
@@ -732,7 +732,7 @@ TEST(SwitchAttributionLossTest, CostsTheIntervalsThatItTouchesWhereverItIs) {
         if (at == first + lost) cpu.attribution.loss(lost);
         if (at >= first && at < first + lost) continue;
         if (at != first + lost) expected[cgroup(at)] += std::uint64_t{1} << at;
-        cpu.attribution.record(kBase, kernel.values(cgroup(at)));
+        cpu.attribution.record(kernel.values(kBase, cgroup(at)));
       }
       (void)cpu.attribution.end_poll({});
 
@@ -887,7 +887,7 @@ class SimulatedCpu {
       cpu.attribution.loss(std::exchange(lost_, 0));
       has_base_loss_ = true;
     }
-    cpu.attribution.record(group, totals.values(id));
+    cpu.attribution.record(totals.values(group, id));
     if (group != kBase) return;
     recorded_ = totals.switches + totals.moves;
     recorded_until_ = totals.enabled;
@@ -895,8 +895,8 @@ class SimulatedCpu {
   }
 
   void poll() {
-    cpu.attribution.reading(kBase, base_.values(kWorker));
-    cpu.attribution.reading(kOther, other_.values(kWorker));
+    cpu.attribution.reading(base_.values(kBase, kWorker));
+    cpu.attribution.reading(other_.values(kOther, kWorker));
     const bool is_recorded = recorded_ == base_.switches + base_.moves;
     if (is_recorded && !has_base_loss_) recorded_until_ = base_.enabled;
     (void)cpu.attribution.end_poll({});
@@ -969,16 +969,16 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
       rc::gen::container<std::array<std::uint64_t, 5>>(any_total_of_kernel()));
   for (const auto& [choice, enabled, running, switches, count] : steps) {
     const Words counts = {count};
-    const SwitchValues values{choice % 4,
-                              nanoseconds{static_cast<std::int64_t>(enabled)},
-                              nanoseconds{static_cast<std::int64_t>(running)},
-                              choice % 3 == 0 ? switches : choice,
-                              counts,
-                              choice % 5 == 1 ? count : 0};
-    const std::size_t group = choice % 5 == 0 ? kOther : kBase;
+    const perf::SwitchRecord values{
+        choice % 5 == 0 ? kOther : kBase,
+        choice % 4,
+        nanoseconds{static_cast<std::int64_t>(enabled)},
+        nanoseconds{static_cast<std::int64_t>(running)},
+        {choice % 3 == 0 ? switches : choice, choice % 5 == 1 ? count : 0},
+        counts};
     if (choice % 7 == 0) cpu.attribution.loss(switches);
-    if (choice % 2 == 0) cpu.attribution.record(group, values);
-    if (choice % 2 != 0) cpu.attribution.reading(group, values);
+    if (choice % 2 == 0) cpu.attribution.record(values);
+    if (choice % 2 != 0) cpu.attribution.reading(values);
     if (choice % 11 == 0) (void)cpu.attribution.end_poll({});
     falls.check(cpu);
   }
