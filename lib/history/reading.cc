@@ -93,12 +93,37 @@ struct Sum {
   }
 };
 
-void add_times(const ScopePlan& plan, std::span<const GroupTable> tables, std::size_t group,
-               std::size_t row, PmuTimes& pmu_times) {
-  const GroupRow& of = tables[group].rows[row];
-  if (!plan.groups[group].shares_pmu || !of.has_times) return;
-  pmu_times[group].enabled += seconds_of(of.times.enabled);
-  pmu_times[group].running += seconds_of(of.times.running);
+/// So many readings of `tables`; `reading_of(row)` is the one that a row is a part of.
+template <typename ReadingOf>
+std::vector<Reading> read(std::size_t count, std::span<const GroupTable> tables,
+                          const std::vector<Measure>& measures, ReadingOf reading_of) {
+  std::vector<Reading> readings(count);
+  for (Reading& reading : readings) reading.totals.reserve(measures.size());
+  for (const Measure& measure : measures) {
+    std::vector<Sum> sums(count);
+    for (const PublishedEvent* column : measure.columns) {
+      const std::size_t rows = tables[column->parts.front().group].rows.size();
+      for (std::size_t row = 0; row < rows; ++row) sums[reading_of(row)].add(*column, tables, row);
+    }
+    for (std::size_t i = 0; i < count; ++i) readings[i].totals.push_back(sums[i].total());
+  }
+  return readings;
+}
+
+template <typename ReadingOf>
+void add_pmu_times(const ScopePlan& plan, std::span<const GroupTable> tables,
+                   std::vector<Reading>& readings, ReadingOf reading_of) {
+  for (Reading& reading : readings) reading.pmu_times.resize(plan.groups.size());
+  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+    if (!plan.groups[group].shares_pmu) continue;
+    const std::vector<GroupRow>& rows = tables[group].rows;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (!rows[row].has_times) continue;
+      PmuTime& of = readings[reading_of(row)].pmu_times[group];
+      of.enabled += seconds_of(rows[row].times.enabled);
+      of.running += seconds_of(rows[row].times.running);
+    }
+  }
 }
 
 }  // namespace
@@ -120,64 +145,30 @@ std::vector<Measure> measures_of(const ScopePlan& plan, Scope scope, std::size_t
 }
 
 Reading read_host(const collect::Snapshot& snapshot, const std::vector<Measure>& measures) {
-  const ScopePlan& plan = snapshot.plan->cpu;
-  Reading reading;
-  for (const Measure& measure : measures) {
-    Sum sum;
-    for (const PublishedEvent* column : measure.columns) {
-      const std::size_t rows = snapshot.cpu[column->parts.front().group].rows.size();
-      for (std::size_t row = 0; row < rows; ++row) sum.add(*column, snapshot.cpu, row);
-    }
-    reading.totals.push_back(sum.total());
-  }
-  reading.pmu_times.resize(plan.groups.size());
-  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
-    for (std::size_t row = 0; row < snapshot.cpu[group].rows.size(); ++row) {
-      add_times(plan, snapshot.cpu, group, row, reading.pmu_times);
-    }
-  }
-  return reading;
+  const auto whole = [](std::size_t) { return std::size_t{0}; };
+  std::vector<Reading> host = read(1, snapshot.cpu, measures, whole);
+  add_pmu_times(snapshot.plan->cpu, snapshot.cpu, host, whole);
+  return std::move(host.front());
 }
 
 std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot,
                                   const std::vector<Measure>& measures) {
-  const ScopePlan& plan = snapshot.plan->cgroup;
   const std::vector<collect::CgroupTarget>& targets = snapshot.targets->cgroups;
-  std::vector<Reading> readings(targets.size());
-  for (std::size_t target = 0; target < targets.size(); ++target) {
-    readings[target].series = targets[target].series;
-    readings[target].totals.reserve(measures.size());
-    readings[target].pmu_times.resize(plan.groups.size());
-  }
-  const std::vector<collect::CgroupRow>& rows = snapshot.cgroup_rows;
-  for (const Measure& measure : measures) {
-    std::vector<Sum> sums(targets.size());
-    for (const PublishedEvent* column : measure.columns) {
-      for (std::size_t row = 0; row < rows.size(); ++row) {
-        sums[rows[row].target].add(*column, snapshot.cgroup, row);
-      }
-    }
-    for (std::size_t i = 0; i < sums.size(); ++i) readings[i].totals.push_back(sums[i].total());
-  }
-  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      add_times(plan, snapshot.cgroup, group, row, readings[rows[row].target].pmu_times);
-    }
-  }
+  const auto target_of = [&](std::size_t row) { return snapshot.cgroup_rows[row].target; };
+  std::vector<Reading> readings = read(targets.size(), snapshot.cgroup, measures, target_of);
+  add_pmu_times(snapshot.plan->cgroup, snapshot.cgroup, readings, target_of);
+  for (std::size_t i = 0; i < readings.size(); ++i) readings[i].series = targets[i].series;
   return readings;
 }
 
 std::vector<Reading> read_sums(const collect::SumTable& table,
                                const std::vector<Measure>& measures) {
-  std::vector<Reading> readings(table.rows.size());
+  std::vector<Reading> readings =
+      read(table.rows.size(), table.groups, measures, [](std::size_t row) { return row; });
   for (std::size_t row = 0; row < readings.size(); ++row) {
-    readings[row].series =
-        static_cast<std::uint64_t>(table.rows[row].since.time_since_epoch().count());
-    for (const Measure& measure : measures) {
-      Sum sum;
-      for (const PublishedEvent* column : measure.columns) sum.add(*column, table.groups, row);
-      readings[row].totals.push_back(table.rows[row].is_new ? std::nullopt : sum.total());
-    }
+    const collect::SumRow& of = table.rows[row];
+    readings[row].series = static_cast<std::uint64_t>(of.since.time_since_epoch().count());
+    if (of.is_new) readings[row].totals.assign(measures.size(), std::nullopt);
   }
   return readings;
 }
