@@ -14,28 +14,62 @@
 namespace pex::perf {
 namespace {
 
+/// PMUs other than those built into the kernel.
+bool counts_with_hardware(const EventAttributes& event) {
+  static constexpr std::uint32_t kOfTheKernel[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
+                                                   PERF_TYPE_BREAKPOINT};
+  return event.probe.empty() && std::find(std::begin(kOfTheKernel), std::end(kOfTheKernel),
+                                          event.type) == std::end(kOfTheKernel);
+}
+
+bool is_in_kernel(const EventAttributes& breakpoint) { return (breakpoint.config1 >> 63) != 0; }
+
+using Request = CounterRequest;
+
 struct SubjectEntry {
   RemedySubject subject;
   std::string_view name;
+  bool (*fits)(const Request& request);
 };
 constexpr SubjectEntry kSubjects[] = {
-    {RemedySubject::kAny, ""},
-    {RemedySubject::kUprobe, "uprobes"},
-    {RemedySubject::kProbe, "probes"},
-    {RemedySubject::kBreakpoint, "breakpoints"},
-    {RemedySubject::kKernelBreakpoint, "breakpoints at addresses of the kernel"},
-    {RemedySubject::kKernelBreakpointOfUser,
-     "breakpoints at addresses of the kernel, in user mode"},
-    {RemedySubject::kTracepoint, "tracepoints"},
-    {RemedySubject::kPmuEvent, "events of hardware"},
-    {RemedySubject::kGuestEvent, "events of hardware, inside of virtual machines too"},
-    {RemedySubject::kCgroupEvent, "scope `cgroup`"},
-    {RemedySubject::kOthersTask, "a process of another user"},
-    {RemedySubject::kTaskEvent, "a process"},
-    {RemedySubject::kTaskPmuEvent, "events of hardware, of a process"},
-    {RemedySubject::kFiltered, "an event with `filter`"},
-    {RemedySubject::kConfig3, "an event with a term in `config3`"},
+    {RemedySubject::kAny, "", [](const Request&) { return true; }},
+    {RemedySubject::kUprobe, "uprobes",
+     [](const Request& of) { return of.event.probe.starts_with('/'); }},
+    {RemedySubject::kProbe, "probes", [](const Request& of) { return !of.event.probe.empty(); }},
+    {RemedySubject::kBreakpoint, "breakpoints",
+     [](const Request& of) { return of.event.type == PERF_TYPE_BREAKPOINT; }},
+    {RemedySubject::kKernelBreakpoint, "breakpoints at addresses of the kernel",
+     [](const Request& of) {
+       return of.event.type == PERF_TYPE_BREAKPOINT && is_in_kernel(of.event);
+     }},
+    {RemedySubject::kKernelBreakpointOfUser, "breakpoints at addresses of the kernel, in user mode",
+     [](const Request& of) {
+       return of.event.type == PERF_TYPE_BREAKPOINT && is_in_kernel(of.event) &&
+              of.event.exclude_kernel;
+     }},
+    {RemedySubject::kTracepoint, "tracepoints",
+     [](const Request& of) { return of.event.type == PERF_TYPE_TRACEPOINT; }},
+    {RemedySubject::kPmuEvent, "events of hardware",
+     [](const Request& of) { return counts_with_hardware(of.event); }},
+    {RemedySubject::kGuestEvent, "events of hardware, inside of virtual machines too",
+     [](const Request& of) { return counts_with_hardware(of.event) && !of.event.exclude_guest; }},
+    {RemedySubject::kCgroupEvent, "scope `cgroup`",
+     [](const Request& of) { return of.cgroup_fd >= 0; }},
+    {RemedySubject::kOthersTask, "a process of another user",
+     [](const Request& of) { return of.pid > 0 && !host::is_of_this_user(of.pid); }},
+    {RemedySubject::kTaskEvent, "a process", [](const Request& of) { return of.pid >= 0; }},
+    {RemedySubject::kTaskPmuEvent, "events of hardware, of a process",
+     [](const Request& of) { return of.pid >= 0 && counts_with_hardware(of.event); }},
+    {RemedySubject::kFiltered, "an event with `filter`",
+     [](const Request& of) { return !of.event.filter.empty(); }},
+    {RemedySubject::kConfig3, "an event with a term in `config3`",
+     [](const Request& of) { return of.event.config3 != 0; }},
 };
+
+/// Each has one.
+const SubjectEntry& entry_of(RemedySubject subject) {
+  return *lookup(kSubjects, &SubjectEntry::subject, subject);
+}
 
 /// EILSEQ: a kprobe in the middle of an instruction; ENOEXEC, ENOTSUPP: a uprobe at bytes that are
 /// none, or one that cannot run at another address.
@@ -148,57 +182,11 @@ std::vector<OpenRemedy> make_remedies() {
 /// other programs, or is not expected: it is worth a look.
 constexpr int kLacking[] = {ENOENT, EOPNOTSUPP, ENODEV, ENXIO, EINVAL, E2BIG};
 
-/// PMUs other than those built into the kernel.
-bool counts_with_hardware(const EventAttributes& event) {
-  static constexpr std::uint32_t kOfTheKernel[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
-                                                   PERF_TYPE_BREAKPOINT};
-  return event.probe.empty() && std::find(std::begin(kOfTheKernel), std::end(kOfTheKernel),
-                                          event.type) == std::end(kOfTheKernel);
-}
-
-bool is_in_kernel(std::uint64_t address) { return (address >> 63) != 0; }
-
-bool fits(RemedySubject subject, const CounterRequest& request) {
-  switch (subject) {
-    case RemedySubject::kAny:
-      return true;
-    case RemedySubject::kUprobe:
-      return request.event.probe.starts_with('/');
-    case RemedySubject::kProbe:
-      return !request.event.probe.empty();
-    case RemedySubject::kBreakpoint:
-      return request.event.type == PERF_TYPE_BREAKPOINT;
-    case RemedySubject::kKernelBreakpoint:
-      return request.event.type == PERF_TYPE_BREAKPOINT && is_in_kernel(request.event.config1);
-    case RemedySubject::kKernelBreakpointOfUser:
-      return request.event.exclude_kernel && fits(RemedySubject::kKernelBreakpoint, request);
-    case RemedySubject::kTracepoint:
-      return request.event.type == PERF_TYPE_TRACEPOINT;
-    case RemedySubject::kPmuEvent:
-      return counts_with_hardware(request.event);
-    case RemedySubject::kGuestEvent:
-      return counts_with_hardware(request.event) && !request.event.exclude_guest;
-    case RemedySubject::kCgroupEvent:
-      return request.cgroup_fd >= 0;
-    case RemedySubject::kTaskEvent:
-      return request.pid >= 0;
-    case RemedySubject::kOthersTask:
-      return request.pid > 0 && !host::is_of_this_user(request.pid);
-    case RemedySubject::kTaskPmuEvent:
-      return request.pid >= 0 && counts_with_hardware(request.event);
-    case RemedySubject::kFiltered:
-      return !request.event.filter.empty();
-    case RemedySubject::kConfig3:
-      return request.event.config3 != 0;
-  }
-  return false;
-}
-
 }  // namespace
 
 Error open_error(int code, std::string attempted, const CounterRequest& request) {
   const auto is_about_it = [&](const OpenRemedy& entry) {
-    return entry.code == code && fits(entry.subject, request);
+    return entry.code == code && entry_of(entry.subject).fits(request);
   };
   Error error{code, std::move(attempted), {}};
   if (const OpenRemedy* entry = lookup(open_remedies(), is_about_it, true)) {
@@ -212,9 +200,7 @@ bool can_be_remedied(int code) {
   return std::find(std::begin(kLacking), std::end(kLacking), code) == std::end(kLacking);
 }
 
-std::string_view name_of(RemedySubject subject) {
-  return lookup(kSubjects, &SubjectEntry::subject, subject)->name;  // each has an entry
-}
+std::string_view name_of(RemedySubject subject) { return entry_of(subject).name; }
 
 std::span<const OpenRemedy> open_remedies() {
   static const std::vector<OpenRemedy> kRemedies = make_remedies();
