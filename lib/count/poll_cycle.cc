@@ -51,18 +51,17 @@ void PollCycle::each_group(Step step) {
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                                   const EventModels& models) {
   if (!is_reconciled_) each_group([](TargetGroups& group) { group.begin_poll(); });
-  Outcome outcome = begin(targets, models);
+  begin(targets, models);
   const std::chrono::nanoseconds begun = source_->now();
-  set_paused(true, begun, outcome.report);
+  set_paused(true, begun);
   find_due();
-  collect(cpu_scope_, 0, models, outcome.report);
-  due_cgroups_.for_each(
-      [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
-  set_paused(false, begun, outcome.report);  // after the time of their pause was read
+  collect(cpu_scope_, 0);
+  due_cgroups_.for_each([this](std::size_t target) { collect(cgroup_scope_, target); });
+  set_paused(false, begun);  // after the time of their pause was read
   each_group([now = source_->now()](TargetGroups& group) { group.end_poll(now); });
   polled_plan_ = plan_;
   polled_targets_ = targets_;
-  return outcome;
+  return std::exchange(outcome_, {});
 }
 
 bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const {
@@ -70,9 +69,9 @@ bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) 
 }
 
 /// Those that are to be so.
-void PollCycle::set_paused(bool paused, std::chrono::nanoseconds now, PollReport& report) {
+void PollCycle::set_paused(bool paused, std::chrono::nanoseconds now) {
   each_group([&](TargetGroups& group) {
-    if (is_paused(group.plan(), now) == paused) group.set_paused(paused, report);
+    if (is_paused(group.plan(), now) == paused) group.set_paused(paused, report());
   });
 }
 
@@ -87,14 +86,14 @@ void PollCycle::find_due() {
 
 PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
                                         const EventModels& models) {
-  Outcome outcome = begin(targets, models);
-  if (targets_->is_nested) read_nested(models, outcome.report);
-  return outcome;
+  begin(targets, models);
+  if (targets_->is_nested) read_nested();
+  return std::exchange(outcome_, {});
 }
 
 /// An outer cgroup contains those inside of it from the part of a poll after the one that opens it,
 /// up to the one that closes it (LabelSums): both are read in these parts.
-void PollCycle::read_nested(const EventModels& models, PollReport& report) {
+void PollCycle::read_nested() {
   ScopeGroups& scope = cgroup_scope_;
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     const TargetGroups& group = scope.groups[index];
@@ -109,35 +108,32 @@ void PollCycle::read_nested(const EventModels& models, PollReport& report) {
       }
     }
     nested.for_each([&](std::size_t target) {
-      collect_in_addition(scope, target, index, Reading::kForAnother, models, report);
+      collect_in_addition(scope, target, index, Reading::kForAnother);
     });
   }
 }
 
-PollCycle::Outcome PollCycle::begin(const std::shared_ptr<const TargetSet>& targets,
-                                    const EventModels& models) {
-  Outcome outcome;
+void PollCycle::begin(const std::shared_ptr<const TargetSet>& targets, const EventModels& models) {
+  models_ = &models;
   update_.clear();
   update_.kernel_mistimes = models.kernel_mistimes;
   opens_again_ = source_->begin_poll(*targets);
   was_online_ = online_;
   was_left_out_ = targets_ && std::ranges::binary_search(targets_->cpus->left_out, cpu_);
-  align_to(targets, outcome.feedback);
-  detect_cpu_offline(outcome.report);
-  if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
-  source_->report(outcome.report, outcome.feedback);
-  if (!online_) outcome.report.now.forget_source();
-  return outcome;
+  align_to(targets);
+  detect_cpu_offline();
+  if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open();
+  source_->report(report(), outcome_.feedback);
+  if (!online_) report().now.forget_source();
 }
 
-void PollCycle::close_and_open(const EventModels& models, Outcome& outcome) {
-  each_target([&](ScopeGroups& scope, std::size_t target) {
-    close_gone(scope, target, models, outcome.report);  // with their last reading
+void PollCycle::close_and_open() {
+  each_target([this](ScopeGroups& scope, std::size_t target) {
+    close_gone(scope, target);  // with their last reading
   });
-  account_cpu_offline(outcome.report);
+  account_cpu_offline();
   is_reconciled_ = true;
-  each_target(
-      [&](ScopeGroups& scope, std::size_t target) { open_new(scope, target, models, outcome); });
+  each_target([this](ScopeGroups& scope, std::size_t target) { open_new(scope, target); });
 }
 
 /// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
@@ -158,34 +154,33 @@ bool PollCycle::is_uncounted(const ScopeGroups& scope, std::size_t target) const
   return !is_of_cpu(scope) && !targets_->cgroups[target].is_counted();
 }
 
-void PollCycle::collect(ScopeGroups& scope, std::size_t target, const EventModels& models,
-                        PollReport& report) {
+void PollCycle::collect(ScopeGroups& scope, std::size_t target) {
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     if (!scope.groups[index].is_open(target)) continue;
-    collect_group(scope, target, index, Reading::kOfPoll, models, report);
+    collect_group(scope, target, index, Reading::kOfPoll);
   }
   if (!scope.may_starve || is_paused_) return;
   Rotation& rotation = scope.rotations[target];
   rotation.advance(scope.groups, target);
-  report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
+  report().now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
 }
 
 /// read -> estimate -> hand over. The failure of one group does not affect the others.
 void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_t index,
-                              Reading which, const EventModels& models, PollReport& report) {
+                              Reading which) {
   using State = GroupCounters::State;
   TargetGroups& group = scope.groups[index];
   const bool is_last = which == Reading::kLast;
-  ++report.groups_read;
-  report.now.open_events += group.descriptors(target);
+  ++report().groups_read;
+  report().now.open_events += group.descriptors(target);
   const bool is_of_cpu = this->is_of_cpu(scope);
   const auto begun = is_of_cpu ? source_->now() : std::chrono::nanoseconds{};
   const Result<State> state =
       is_last ? group.read_last(target, interval_) : group.read(target, interval_);
   if (!state) {
-    ++report.of_group(group.plan().name).read_failures;
-    return report.add_failure("read " + group.plan().name, state.error(),
-                              group.subject(target, cpu_));
+    ++report().of_group(group.plan().name).read_failures;
+    return report().add_failure("read " + group.plan().name, state.error(),
+                                group.subject(target, cpu_));
   }
   if (*state == State::kUnchanged) return group.estimation().mark_unchanged(target);
   AlwaysOn read = scope.always_on(group.plan(), target);
@@ -194,40 +189,39 @@ void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_
   }
   if (*state == State::kOffPmu) {
     return is_last ? group.estimation().end_loss(target, read.clock)
-                   : group.missed_its_place(target, read, report);
+                   : group.missed_its_place(target, read, report());
   }
   if (which != Reading::kForAnother) {  // once in a poll
     group.estimation().add_lost(target, interval_.lost);
   }
-  if (interval_.unreadable.any()) report_unreadable(group, target, report);
+  if (interval_.unreadable.any()) report_unreadable(group, target);
   if (is_of_cpu && !is_last) {
     const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
-    if (standstill) return open_again(group, *standstill, report);
+    if (standstill) return open_again(group, *standstill);
   }
-  const Estimation::Learning learning{(models.*scope.models)[index], (update_.*scope.update)[index],
+  const Estimation::Learning learning{(models_->*scope.models)[index],
+                                      (update_.*scope.update)[index],
                                       std::span(increments_).first(group.plan().estimated()),
                                       update_.kernel_mistimes, update_.has_learned};
-  group.add(target, interval_, read, learning, report);
+  group.add(target, interval_, read, learning, report());
 }
 
 /// As another group is opened, or this one closed. Open events are those of the poll's own
 /// readings.
 void PollCycle::collect_in_addition(ScopeGroups& scope, std::size_t target, std::size_t index,
-                                    Reading which, const EventModels& models, PollReport& report) {
-  PollReport of_group;
-  collect_group(scope, target, index, which, models, of_group);
-  of_group.now.open_events = 0;
-  report.merge(of_group);
+                                    Reading which) {
+  const std::size_t open_events = report().now.open_events;
+  collect_group(scope, target, index, which);
+  report().now.open_events = open_events;
 }
 
-void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
-                                  PollReport& report) const {
+void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target) {
   std::string events;
   for (std::size_t event = 0; event < group.plan().events.size(); ++event) {
     if (!interval_.unreadable.test(event)) continue;
     events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
   }
-  report.add_failure(
+  report().add_failure(
       "last counts of " + group.plan().name,
       Error{0,
             "lost the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
@@ -238,11 +232,10 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
 }
 
 /// The kernel does not count a group of the CPU, and reports no error.
-void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill,
-                           PollReport& report) {
+void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill) {
   const std::string& name = group.plan().name;
-  ++report.of_group(name).standstills;
-  report.add_failure(
+  ++report().of_group(name).standstills;
+  report().add_failure(
       "standstill of " + name,
       Error{0,
             "group '" + name + "' did not count on CPU " + std::to_string(cpu_) +
@@ -252,8 +245,8 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
             "perf events"},
       group.subject(0, cpu_));
   group.estimation().add_unmeasured(0, standstill);
-  group.close(0, report);
-  (void)group.open(0, kWholeCpu, report);
+  group.close(0, report());
+  (void)group.open(0, kWholeCpu, report());
   is_reconciled_ = is_reconciled_ && group.is_open(0);
 }
 
@@ -261,15 +254,15 @@ void PollCycle::clear_increments() {
   each_group([](TargetGroups& group) { group.clear_increments(); });
 }
 
-void PollCycle::detect_cpu_offline(PollReport& report) {
+void PollCycle::detect_cpu_offline() {
   if (!online_) source_->forget_cpu();
   offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
   if (was_left_out_) offline_for_.reset();  // on request: the time counts nowhere
-  report.now.open_events += source_->own_events();
+  report().now.open_events += source_->own_events();
 }
 
 /// Any cgroup may have run until the CPU went, and since it is back.
-void PollCycle::account_cpu_offline(PollReport& report) {
+void PollCycle::account_cpu_offline() {
   if (!offline_for_) return;
   each_target([&](ScopeGroups& scope, std::size_t target) {
     for (TargetGroups& group : scope.groups) {
@@ -281,22 +274,22 @@ void PollCycle::account_cpu_offline(PollReport& report) {
   });
   if (!was_online_) return;  // as the list of CPUs said
   const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*offline_for_);
-  report.add_failure("absence of a CPU",
-                     Error{0,
-                           "CPU " + std::to_string(cpu_) +
-                               " was offline and is back since the last poll: what happened on it "
-                               "in the last " +
-                               std::to_string(length.count()) + " ms is not counted",
-                           "shorten collection.interval to lose less"},
-                     {{}, {}, {}, cpu_});
+  report().add_failure(
+      "absence of a CPU",
+      Error{0,
+            "CPU " + std::to_string(cpu_) +
+                " was offline and is back since the last poll: what happened on it in the last " +
+                std::to_string(length.count()) + " ms is not counted",
+            "shorten collection.interval to lose less"},
+      {{}, {}, {}, cpu_});
 }
 
 /// Forgets the series that have ended: the slots of some may have new ones.
-void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
+void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
   const std::shared_ptr<const TargetSet> before = std::exchange(targets_, std::move(targets));
   if (before && targets_->has_layout_of(*before)) return;
   for (std::size_t slot = 0; slot < cgroup_scope_.targets; ++slot) {
-    note_unopened(slot, before->cgroups[slot], feedback);
+    note_unopened(slot, before->cgroups[slot]);
     if (!targets_->has_series_of(*before, slot)) cgroup_scope_.forget(slot);
   }
   cgroup_scope_.resize(targets_->cgroups.size());
@@ -307,13 +300,12 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
   find_wanted(cpu_scope_);
   find_wanted(cgroup_scope_);
   for (std::size_t slot = 0; has_missed_targets_ && slot < cgroup_scope_.targets; ++slot) {
-    if (!before || !targets_->has_series_of(*before, slot)) note_missed(slot, feedback);
+    if (!before || !targets_->has_series_of(*before, slot)) note_missed(slot);
   }
 }
 
 /// The cgroup disappeared while some of its groups were still to be opened here.
-void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before,
-                              PollFeedback& feedback) {
+void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before) {
   const bool is_known =
       target < targets_->cgroups.size() && targets_->cgroups[target].series == before.series;
   if (!before.cgroup || (is_known && before.cgroup == targets_->cgroups[target].cgroup)) return;
@@ -325,20 +317,20 @@ void PollCycle::note_unopened(std::size_t target, const CgroupTarget& before,
       cgroup::still_exists(*before.cgroup)) {
     return;
   }
-  feedback.unopened.insert(before.series);
+  outcome_.feedback.unopened.insert(before.series);
   for (TargetGroups& group : groups) {
     if (is_unopened(group)) group.mark_missed(target);
   }
 }
 
 /// A new target that has ended: this CPU lacks what it did here.
-void PollCycle::note_missed(std::size_t target, PollFeedback& feedback) {
+void PollCycle::note_missed(std::size_t target) {
   const CgroupTarget& of = targets_->cgroups[target];
   if (of.is_free() || of.cgroup) return;
   for (TargetGroups& group : cgroup_scope_.groups) {
     if (!is_counted_here(group.plan())) continue;
     group.mark_missed(target);
-    feedback.unopened.insert(of.series);
+    outcome_.feedback.unopened.insert(of.series);
   }
 }
 
@@ -357,8 +349,7 @@ void PollCycle::find_wanted(ScopeGroups& scope) {
 }
 
 /// A removed cgroup can still be read through its open counters, so its last events are not lost.
-void PollCycle::close_gone(ScopeGroups& scope, std::size_t target, const EventModels& models,
-                           PollReport& report) {
+void PollCycle::close_gone(ScopeGroups& scope, std::size_t target) {
   const cgroup::Cgroup* const now = place(scope, target).get();
   const auto goes = [&](const TargetGroups& group) {
     return group.is_open(target) && (!group.is_wanted(target) || cpu_was_offline() ||
@@ -367,29 +358,27 @@ void PollCycle::close_gone(ScopeGroups& scope, std::size_t target, const EventMo
   if (std::none_of(scope.groups.begin(), scope.groups.end(), goes)) return;
   for (std::size_t index = 0; index < scope.groups.size(); ++index) {
     if (!goes(scope.groups[index])) continue;
-    collect_in_addition(scope, target, index, Reading::kLast, models, report);
+    collect_in_addition(scope, target, index, Reading::kLast);
   }
   for (TargetGroups& group : scope.groups) {
-    if (goes(group)) group.close(target, report);
+    if (goes(group)) group.close(target, report());
   }
 }
 
-void PollCycle::open_new(ScopeGroups& scope, std::size_t target, const EventModels& models,
-                         Outcome& outcome) {
+void PollCycle::open_new(ScopeGroups& scope, std::size_t target) {
   if (is_uncounted(scope, target)) return;  // if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
     TargetGroups& group = scope.groups[index];
     if (group.is_open(target)) continue;
     if (group.is_wanted(target)) {
       const std::shared_ptr<const cgroup::Cgroup>& cgroup = place(scope, target);
-      const int refused = group.open(target, cgroup, outcome.report);
+      const int refused = group.open(target, cgroup, report());
       if (cgroup && !bound_met_by(refused).empty()) {
-        outcome.feedback.exhausted[cgroup->path] = refused;
+        outcome_.feedback.exhausted[cgroup->path] = refused;
       }
       is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
       if (group.is_open(target)) {
-        const auto on_cpu = read_time_on_cpu(scope, group.plan(), target, models, outcome.report);
-        group.estimation().set_opened_at(target, on_cpu);
+        group.estimation().set_opened_at(target, read_time_on_cpu(scope, group.plan(), target));
       }
     } else {
       group.forget_failures(target);
@@ -401,14 +390,12 @@ void PollCycle::open_new(ScopeGroups& scope, std::size_t target, const EventMode
 /// may be stopped or without its place on the PMU when it is first read.
 std::optional<std::chrono::nanoseconds> PollCycle::read_time_on_cpu(ScopeGroups& scope,
                                                                     const GroupPlan& plan,
-                                                                    std::size_t target,
-                                                                    const EventModels& models,
-                                                                    PollReport& report) {
+                                                                    std::size_t target) {
   const std::optional<std::size_t> always_on = plan.auxiliary.always_on;
   if (!always_on) return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
   const TargetGroups& clock = scope.groups[*always_on];
   if (clock.is_open(target)) {
-    collect_in_addition(scope, target, *always_on, Reading::kForAnother, models, report);
+    collect_in_addition(scope, target, *always_on, Reading::kForAnother);
   }
   return clock.estimation().kept().time(target);
 }

@@ -92,44 +92,39 @@ class PollCycle {
  private:
   enum class Reading { kOfPoll, kForAnother, kLast };
 
-  Outcome begin(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
-  void read_nested(const EventModels& models, PollReport& report);
+  PollReport& report() { return outcome_.report; }
+  void begin(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+  void read_nested();
   bool is_of_cpu(const ScopeGroups& scope) const { return &scope == &cpu_scope_; }
   const std::shared_ptr<const cgroup::Cgroup>& place(const ScopeGroups& scope,
                                                      std::size_t target) const;
   bool is_uncounted(const ScopeGroups& scope, std::size_t target) const;
-  void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
-  void note_unopened(std::size_t target, const CgroupTarget& before, PollFeedback& feedback);
-  void note_missed(std::size_t target, PollFeedback& feedback);
+  void align_to(std::shared_ptr<const TargetSet> targets);
+  void note_unopened(std::size_t target, const CgroupTarget& before);
+  void note_missed(std::size_t target);
   template <typename Step>
   void each_group(Step step);
   template <typename Step>
   void each_target(Step step);
   bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
-  void set_paused(bool paused, std::chrono::nanoseconds now, PollReport& report);
+  void set_paused(bool paused, std::chrono::nanoseconds now);
   void find_due();
   bool is_counted_here(const GroupPlan& group) const;
   void find_wanted(ScopeGroups& scope);
-  void close_and_open(const EventModels& models, Outcome& outcome);
-  void detect_cpu_offline(PollReport& report);
-  void account_cpu_offline(PollReport& report);
-  void close_gone(ScopeGroups& scope, std::size_t target, const EventModels& models,
-                  PollReport& report);
-  void open_new(ScopeGroups& scope, std::size_t target, const EventModels& models,
-                Outcome& outcome);
+  void close_and_open();
+  void detect_cpu_offline();
+  void account_cpu_offline();
+  void close_gone(ScopeGroups& scope, std::size_t target);
+  void open_new(ScopeGroups& scope, std::size_t target);
   std::optional<std::chrono::nanoseconds> read_time_on_cpu(ScopeGroups& scope,
                                                            const GroupPlan& plan,
-                                                           std::size_t target,
-                                                           const EventModels& models,
-                                                           PollReport& report);
-  void collect(ScopeGroups& scope, std::size_t target, const EventModels& models,
-               PollReport& report);
-  void collect_group(ScopeGroups& scope, std::size_t target, std::size_t index, Reading which,
-                     const EventModels& models, PollReport& report);
-  void collect_in_addition(ScopeGroups& scope, std::size_t target, std::size_t index, Reading which,
-                           const EventModels& models, PollReport& report);
-  void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
-  void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
+                                                           std::size_t target);
+  void collect(ScopeGroups& scope, std::size_t target);
+  void collect_group(ScopeGroups& scope, std::size_t target, std::size_t index, Reading which);
+  void collect_in_addition(ScopeGroups& scope, std::size_t target, std::size_t index,
+                           Reading which);
+  void report_unreadable(const TargetGroups& group, std::size_t target);
+  void open_again(TargetGroups& group, std::chrono::nanoseconds standstill);
 
   std::unique_ptr<CounterSource> source_;  ///< first, as groups use it in their destructors
   std::shared_ptr<const CountingPlan> plan_;
@@ -141,6 +136,8 @@ class PollCycle {
   std::shared_ptr<const TargetSet> polled_targets_;
   RowSet changed_cgroups_;  ///< in the last poll
   RowSet due_cgroups_;      ///< those to read
+  const EventModels* models_ = nullptr;  ///< of this part of a poll, like
+  Outcome outcome_;
   ModelUpdates update_;
   perf::GroupInterval interval_;  ///< reused, to allocate nothing, like
   std::vector<estimate::EventIncrement> increments_;
