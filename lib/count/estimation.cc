@@ -232,11 +232,4 @@ void Estimation::note_counted(std::size_t target) {
   if (known.first_counted == 0 && known.counted) known.first_counted = polls_ + 1;
 }
 
-void Estimation::end_poll(nanoseconds now, RowSet& changed) {
-  ++polls_;
-  absence_.end_poll(now, changed_);
-  changed.add_all(changed_);
-  changed_.clear();
-}
-
 }  // namespace pex::collect

@@ -172,9 +172,17 @@ class Estimation {
   const Known& known(std::size_t target) const { return known_[target]; }
   bool lacks_the_pmu(std::size_t target) const { return absence_.lacks(target); }
 
-  /// Ends a poll, at this time of CounterSource::now(). Adds the targets at which what is known may
-  /// have changed to `changed`.
-  void end_poll(std::chrono::nanoseconds now, RowSet& changed);
+  /// The state of the group at this target may have changed.
+  void note_change(std::size_t target) { changed_.add(target); }
+  /// Ends a poll, at this time of CounterSource::now(). Calls `step(target)` for each target at
+  /// which the state, or what is known, may have changed since the last one.
+  template <typename Step>
+  void end_poll(std::chrono::nanoseconds now, Step step) {
+    ++polls_;
+    absence_.end_poll(now, changed_);
+    changed_.for_each(step);
+    changed_.clear();
+  }
   unsigned polls() const { return polls_; }  ///< that have ended
 
   /// It is needed soon: its memory is loaded meanwhile.

@@ -64,14 +64,12 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
   return std::exchange(outcome_, {});
 }
 
-bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const {
-  return is_paused_ || (group.duty_cycle && !is_on(*group.duty_cycle, cpu_, now));
-}
-
 /// Those that are to be so.
 void PollCycle::set_paused(bool paused, std::chrono::nanoseconds now) {
   each_group([&](TargetGroups& group) {
-    if (is_paused(group.plan(), now) == paused) group.set_paused(paused, report());
+    const std::optional<DutyCycle>& turn = group.plan().duty_cycle;
+    const bool is_to_be = is_paused_ || (turn && !is_on(*turn, cpu_, now));
+    if (is_to_be == paused) group.set_paused(paused, report());
   });
 }
 
@@ -196,7 +194,7 @@ void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_
   }
   if (interval_.unreadable.any()) report_unreadable(group, target);
   if (is_of_cpu && !is_last) {
-    const auto standstill = group.find_standstill(target, interval_, begun, source_->now());
+    const auto standstill = group.find_standstill(interval_, begun, source_->now());
     if (standstill) return open_again(group, *standstill);
   }
   const Estimation::Learning learning{(models_->*scope.models)[index],

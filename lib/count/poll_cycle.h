@@ -106,7 +106,6 @@ class PollCycle {
   void each_group(Step step);
   template <typename Step>
   void each_target(Step step);
-  bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
   void set_paused(bool paused, std::chrono::nanoseconds now);
   void find_due();
   bool is_counted_here(const GroupPlan& group) const;

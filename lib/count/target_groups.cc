@@ -40,17 +40,15 @@ TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu
 
 void TargetGroups::resize(std::size_t targets) {
   fit(slots_, targets);
-  for (RowSet* set : {&open_, &was_open_, &changed_}) set->resize(targets);
+  for (RowSet* set : {&open_, &was_open_}) set->resize(targets);
   estimation_.resize(targets);
-  if (!advanced_at_.empty()) advanced_at_.resize(targets);
 }
 
 void TargetGroups::forget(std::size_t target) {
   if (is_open(target)) counters_->close(target);
   slots_[target] = {};
-  for (RowSet* set : {&open_, &was_open_, &changed_}) set->remove(target);
+  for (RowSet* set : {&open_, &was_open_}) set->remove(target);
   estimation_.forget(target);
-  if (!advanced_at_.empty()) advanced_at_[target] = {};
 }
 
 int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
@@ -90,19 +88,17 @@ int TargetGroups::note_refusal(std::size_t target, const perf::OpenFailure& fail
       std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxPollsOfRest);
   slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
   if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
-  changed_.add(target);
+  estimation_.note_change(target);
   return failure.error.code;
 }
 
 void TargetGroups::restart(std::size_t target) {
   Slot& slot = slots_[target];
-  changed_.add(target);
+  estimation_.note_change(target);
   slot.was_read = slot.read_failed = slot.has_missed = slot.is_stopped = false;
   slot.failures = 0;
   estimation_.begin(target);
-  if (slot.cgroup != nullptr) return;
-  advanced_at_.resize(slots_.size());
-  advanced_at_[target] = source_->now();
+  if (slot.cgroup == nullptr) advanced_at_ = source_->now();
 }
 
 void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
@@ -118,7 +114,6 @@ void TargetGroups::close(std::size_t target, PollReport& report) {
   estimation_.end(target);
   counters_->close(target);
   open_.remove(target);
-  changed_.add(target);
   slot.open_events = 0;
   slot.cgroup.reset();
   ++report.groups_closed;
@@ -143,7 +138,7 @@ Result<GroupCounters::State> TargetGroups::read(std::size_t target, perf::GroupI
   }
   Slot& slot = slots_[target];
   Result<GroupCounters::State> state = counters_->read(target, since);
-  if (slot.read_failed == static_cast<bool>(state)) changed_.add(target);
+  if (slot.read_failed == static_cast<bool>(state)) estimation_.note_change(target);
   slot.read_failed = !state;
   slot.was_read = state && *state != GroupCounters::State::kOffPmu;
   if (!state) {
@@ -210,13 +205,12 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
 
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
 /// of another PMU activates the context, only theirs still stands still.
-std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
-                                                         const perf::GroupInterval& since,
+std::optional<nanoseconds> TargetGroups::find_standstill(const perf::GroupInterval& since,
                                                          nanoseconds begun, nanoseconds ended) {
   constexpr nanoseconds kMax = std::chrono::milliseconds{20};  // a coarse clock has such ticks
   const nanoseconds time = plan_->shares_pmu ? since.enabled : since.running;
-  if (time.count() > 0 || since.time_fell || is_paused_) advanced_at_[target] = ended;
-  const nanoseconds standstill = begun - advanced_at_[target];
+  if (time.count() > 0 || since.time_fell || is_paused_) advanced_at_ = ended;
+  const nanoseconds standstill = begun - advanced_at_;
   return standstill > kMax ? std::optional(standstill) : std::nullopt;
 }
 
@@ -224,16 +218,14 @@ void TargetGroups::set_wanted(std::size_t target, bool wanted) {
   Slot& slot = slots_[target];
   if (slot.is_wanted == wanted) return;
   slot.is_wanted = wanted;
-  changed_.add(target);
+  estimation_.note_change(target);
   const unsigned next = estimation_.polls() + 1;
   if (wanted && slot.first_wanted == 0) slot.first_wanted = next;
   if (!wanted && slot.first_wanted == next) slot.first_wanted = 0;  // not up to the end of a poll
 }
 
 void TargetGroups::end_poll(nanoseconds now) {
-  estimation_.end_poll(now, changed_);
-  changed_.for_each([this](std::size_t target) { report_state(target); });
-  changed_.clear();
+  estimation_.end_poll(now, [this](std::size_t target) { report_state(target); });
 }
 
 void TargetGroups::report_state(std::size_t target) {

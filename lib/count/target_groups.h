@@ -83,13 +83,13 @@ class TargetGroups {
   /// Its cgroup disappeared before it was open: sums lack its counts until it is opened again.
   void mark_missed(std::size_t target) {
     slots_[target].has_missed = true;
-    changed_.add(target);
+    estimation_.note_change(target);
   }
 
   /// Not to be counted here now (the CPU is offline, or not of its PMU), so it is not failing
   /// either.
   void forget_failures(std::size_t target) {
-    if (has_failed(target)) changed_.add(target);
+    if (has_failed(target)) estimation_.note_change(target);
     slots_[target].failures = slots_[target].polls_to_wait = 0;
     slots_[target].has_missed = false;
   }
@@ -119,8 +119,7 @@ class TargetGroups {
   /// For a whole CPU, whose time always advances: for how long it has stood still, if that is so
   /// long that the kernel will not count the group any more (perf::CounterGroup::open). In the time
   /// of CounterSource::now(); it was read between `begun` and `ended`.
-  std::optional<std::chrono::nanoseconds> find_standstill(std::size_t target,
-                                                          const perf::GroupInterval& since,
+  std::optional<std::chrono::nanoseconds> find_standstill(const perf::GroupInterval& since,
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
 
@@ -194,9 +193,7 @@ class TargetGroups {
   Estimation estimation_;
   RowSet open_;      ///< where it is open
   RowSet was_open_;  ///< as of the last clear_increments()
-  RowSet changed_;   ///< the state may have, since the end of the last poll
-  std::vector<std::chrono::nanoseconds> advanced_at_;  ///< as find_standstill() saw; empty in scope
-                                                       ///< cgroup
+  std::chrono::nanoseconds advanced_at_{};  ///< as find_standstill() saw
 };
 
 }  // namespace pex::collect
