@@ -21,11 +21,7 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
       update_(*plan_),
       increments_(perf::kMaxGroupMembers) {
   source_->use(plan_);
-  cpu_scope_.models = &EventModels::cpu;
-  cpu_scope_.update = &ModelUpdates::cpu;
-  cpu_scope_.resize(1);  // the CPU itself
-  cgroup_scope_.models = &EventModels::cgroup;
-  cgroup_scope_.update = &ModelUpdates::cgroup;
+  cpu_scope_.resize(1);                                      // the CPU itself
   cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);  // a whole CPU's rotation never stops
 }
 
@@ -197,8 +193,8 @@ void PollCycle::collect_group(ScopeGroups& scope, std::size_t target, std::size_
     const auto standstill = group.find_standstill(interval_, begun, source_->now());
     if (standstill) return open_again(group, *standstill);
   }
-  const Estimation::Learning learning{(models_->*scope.models)[index],
-                                      (update_.*scope.update)[index],
+  const Estimation::Learning learning{(is_of_cpu ? models_->cpu : models_->cgroup)[index],
+                                      (is_of_cpu ? update_.cpu : update_.cgroup)[index],
                                       std::span(increments_).first(group.plan().estimated()),
                                       update_.kernel_mistimes, update_.has_learned};
   group.add(target, interval_, read, learning, report());

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "count/counter_source.h"
-#include "count/learning.h"
 #include "count/rotation.h"
 #include "count/target_groups.h"
 #include "targets/counting_plan.h"
@@ -14,8 +13,6 @@ namespace pex::collect {
 /// One scope on one CPU: all targets of each of its groups.
 struct ScopeGroups {
   const ScopePlan* plan;
-  PerEvent<estimate::EventModel> EventModels::*models = nullptr;
-  PerEvent<estimate::ModelUpdate> ModelUpdates::*update = nullptr;
   std::vector<std::size_t> opening_order;  ///< of the groups
   std::vector<TargetGroups> groups;        ///< as plan->groups
   std::size_t targets = 0;
