@@ -59,12 +59,11 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
     if (!is_same) counting.changes = plan::changes_of(planned);
     return counting;
   }
-  counting.records =
-      std::make_shared<collect::RecordUse>(plan::min_cgroups_for_records(counting.config.cgroups));
-  collect::CounterSources sources = plan::counter_sources(counting.basis, counting.plan.counting,
-                                                          roots, kernel, counting.records);
+  collect::CounterSources sources =
+      plan::counter_sources(counting.basis, counting.plan.counting, roots, kernel);
   collect::TargetTracker tracker =
-      track_targets(planned, roots, counting.basis.hierarchy, sources.cost, counting.records);
+      track_targets(planned, roots, counting.basis.hierarchy, sources.cost,
+                    plan::min_cgroups_for_records(counting.config.cgroups));
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       std::move(sources), std::move(tracker),
       collect::Collector::Timeouts{.late = late_after(counting.interval())});
@@ -75,8 +74,6 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
 
 void take_over(CountingSession& in_force, CountingSession& counting) {
   counting.collector = std::move(in_force.collector);
-  counting.records = std::move(in_force.records);
-  counting.records->set_min_cgroups(plan::min_cgroups_for_records(counting.config.cgroups));
   counting.collector->set_late_after(late_after(counting.interval()));
   if (counting.changes) counting.collector->change(*std::exchange(counting.changes, {}));
 }

@@ -30,7 +30,6 @@ struct CountingSession {
   plan::Plan plan;
   plan::CollectorBasis basis;         ///< of the collector
   std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
-  std::shared_ptr<collect::RecordUse> records;  ///< of the collector
   std::unique_ptr<collect::Collector> collector;
   /// For the collector that is taken over; nothing if nothing has changed.
   std::optional<collect::TargetTracker::Changes> changes;

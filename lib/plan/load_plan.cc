@@ -187,7 +187,7 @@ std::size_t min_cgroups_for_records(const config::Cgroups& cgroups) {
     case config::CgroupSource::kDescriptors:
       break;
   }
-  return collect::RecordUse::kNever;
+  return collect::kNeverRecorded;
 }
 
 Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots) {
@@ -207,12 +207,10 @@ CollectorBasis basis_of(const LoadedPlan& planned, std::optional<cgroup::Hierarc
 
 collect::CounterSources counter_sources(const CollectorBasis& basis,
                                         const collect::CountingPlan& plan,
-                                        const host::HostRoots& roots, perf::PerfKernel& kernel,
-                                        std::shared_ptr<const collect::RecordUse> use) {
+                                        const host::HostRoots& roots, perf::PerfKernel& kernel) {
   if (!basis.hierarchy || !basis.counts_cgroups) return collect::descriptor_sources(kernel);
   collect::RecordOptions options;
   options.buffer_bytes = basis.records_buffer;
-  options.use = std::move(use);
   options.own_cgroup = [roots, tree = *basis.hierarchy] {
     return cgroup::own_cgroup_id(roots, tree);
   };
@@ -243,20 +241,20 @@ collect::TargetTracker::Changes changes_of(const LoadedPlan& planned) {
           .describer = describer_of(planned),
           .linger = planned.config.cgroups.linger,
           .idle = {planned.config.cgroups.close_after, planned.config.cgroups.open_after},
-          .budget = planned.plan.budget};
+          .budget = planned.plan.budget,
+          .min_recorded = min_cgroups_for_records(planned.config.cgroups)};
 }
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
-                                     collect::CostFunction cost,
-                                     std::shared_ptr<const collect::RecordUse> use) {
+                                     collect::CostFunction cost, std::size_t min_recorded) {
   // All that it is made with is in one of these two.
   const CollectorBasis basis = basis_of(planned, hierarchy);
   collect::TargetTracker::Changes rest = changes_of(planned);
   collect::TargetTracker::Cgroups cgroups;
   cgroups.describer = std::move(rest.describer);
   cgroups.linger = rest.linger;
-  cgroups.records = std::move(use);
+  cgroups.min_recorded = min_recorded;
   if (hierarchy) cgroups.uncounted = uncounted_use(*hierarchy);
   if (hierarchy && basis.counts_cgroups) {
     cgroups.discovery.emplace(*hierarchy, std::move(rest.selection),

@@ -77,11 +77,10 @@ std::size_t min_cgroups_for_records(const config::Cgroups& cgroups);
 /// not.
 Result<perf::EventAttributes> tracepoint_of_moves(const host::HostRoots& roots);
 
-/// What counts: records of switches or descriptors, as `use` says. `kernel` outlives it.
+/// What counts: records of switches or descriptors, as the targets say. `kernel` outlives it.
 collect::CounterSources counter_sources(const CollectorBasis& basis,
                                         const collect::CountingPlan& plan,
-                                        const host::HostRoots& roots, perf::PerfKernel& kernel,
-                                        std::shared_ptr<const collect::RecordUse> use);
+                                        const host::HostRoots& roots, perf::PerfKernel& kernel);
 
 /// Reads CPU times, and lists cgroups, in this hierarchy.
 cgroup::UncountedUse uncounted_use(const cgroup::Hierarchy& hierarchy);
@@ -98,10 +97,10 @@ collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_re
 collect::TargetTracker::Changes changes_of(const LoadedPlan& planned);
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
-/// (find_cgroup_tree()). `cost` is that of its counter sources, and `use` theirs; null: never.
+/// (find_cgroup_tree()). `cost` is that of its counter sources; `min_recorded` as in TargetSet.
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
                                      collect::CostFunction cost,
-                                     std::shared_ptr<const collect::RecordUse> use = {});
+                                     std::size_t min_recorded = collect::kNeverRecorded);
 
 }  // namespace pex::plan

@@ -119,9 +119,9 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
 }
 
 bool RecordSource::wants_records(const TargetSet& targets) {
-  if (now() >= gave_up_until_ || !options_.use->is_allowed()) gave_up_.reset();
-  if (gave_up_ || !options_.use->is_allowed()) return false;
-  const std::size_t enough = options_.use->min_cgroups();
+  const std::size_t enough = targets.min_recorded;
+  if (now() >= gave_up_until_ || enough == kNeverRecorded) gave_up_.reset();
+  if (gave_up_ || enough == kNeverRecorded) return false;
   const bool are_few = targets.present * 2 < enough;
   if (way_ == Way::kDescriptors || !are_few) {
     few_since_.reset();

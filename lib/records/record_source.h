@@ -17,16 +17,12 @@
 #include "records/names_ring.h"
 #include "records/record_check.h"
 #include "records/switch_recording.h"
-#include "targets/record_use.h"
 
 namespace pex::collect {
 
 /// How cgroups are to be counted by records.
 struct RecordOptions {
   std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two
-  /// Once records are used, they are until there have been less than half as many cgroups as it
-  /// takes to begin, for a minute.
-  std::shared_ptr<const RecordUse> use = std::make_shared<const RecordUse>(0);
   bool is_checked = true;  ///< by descriptors (RecordCheck)
   SwitchRecording::OwnCgroup own_cgroup = [] { return std::nullopt; };
   SwitchRecording::Moves moves = {};
@@ -58,9 +54,12 @@ class RecordedCpus {
 /// All cgroups are counted by descriptors where records cannot be had, are not complete, or are not
 /// what descriptors count (RecordCheck):
 ///
-///   descriptors --RecordUse::min_cgroups()--> records --fewer--> descriptors
+///   descriptors --TargetSet::min_recorded---> records --fewer--> descriptors
 ///        \--refused                              \--incomplete, wrong, lost--> descriptors for
 ///                                                                               some minutes
+///
+/// Once records are used, they are until there have been less than half as many cgroups as it takes
+/// to begin, for a minute.
 ///
 /// Too much is lost if nothing is known of more than a tenth of the time in kLosingPolls polls in a
 /// row, or of kMaxLost beyond kMaxLostPercent of the time, for want of records: the thread of the

@@ -120,6 +120,7 @@ void TargetTracker::change(Changes changes) {
     open_rate_ = OpenRate(changes.budget.opens_per_second);
   }
   budget_ = changes.budget;
+  cgroups_.min_recorded = changes.min_recorded;
   need_ = need_of(*plan_, *current_->cpus, cost_now_);
   is_changed_ = true;
 }
@@ -160,6 +161,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   next->left_out_reason = room.bound;
   next->found = std::move(found);
   next->names = names();
+  next->min_recorded = cgroups_.min_recorded;
   next->since = since_;
   next->layout = new_layout();
   return current_ = std::move(next);
@@ -202,8 +204,8 @@ void TargetTracker::learn_names(std::vector<cgroup::NamedCgroup> reported, bool 
 /// From the first time on that there are enough cgroups for records: the sources keep them for a
 /// while if there are fewer.
 bool TargetTracker::update_needs_names() {
-  const bool may_have = cgroups_.records && cgroups_.records->is_allowed();
-  needs_names_ = may_have && (needs_names_ || current_->present >= cgroups_.records->min_cgroups());
+  const bool may_have = cgroups_.min_recorded != kNeverRecorded;
+  needs_names_ = may_have && (needs_names_ || current_->present >= cgroups_.min_recorded);
   return needs_names_;
 }
 
@@ -308,8 +310,8 @@ void TargetTracker::report_left_out(const cgroup::DiscoveryResult& found, const 
     report.add_failure("displaced cgroups", cgroups_displaced(displaced));
   }
   // Before the first poll no CPU counts by records, by which there may be room for all.
-  const bool was_held = std::exchange(
-      holds_left_out_, !has_polled_ && cgroups_.records && cgroups_.records->is_allowed());
+  const bool was_held =
+      std::exchange(holds_left_out_, !has_polled_ && cgroups_.min_recorded != kNeverRecorded);
   if (holds_left_out_) return;
   std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
   if (was_held) dropped = std::min<std::uint64_t>(dropped, found.left_out);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,7 +27,6 @@
 #include "targets/counter_cost.h"
 #include "targets/machine_cpus.h"
 #include "targets/poll_report.h"
-#include "targets/record_use.h"
 
 namespace pex::collect {
 
@@ -50,6 +50,9 @@ struct CgroupTarget {
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
 };
 
+/// As TargetSet::min_recorded: records never count cgroups.
+inline constexpr std::size_t kNeverRecorded = std::numeric_limits<std::size_t>::max();
+
 /// What to count: immutable, shared by all CPUs of one poll. A cgroup has a slot, which is its own
 /// until its series ends.
 struct TargetSet {
@@ -64,6 +67,8 @@ struct TargetSet {
   std::string_view left_out_reason;  ///< see Capacity::bound
   /// Of all cgroups of the hierarchy, if they are counted by records; else of none.
   std::shared_ptr<const cgroup::CgroupNames> names = std::make_shared<const cgroup::CgroupNames>();
+  /// From how many of them on records count cgroups; with fewer, descriptors take less memory.
+  std::size_t min_recorded = 0;
   BootClock::time_point since = {};  ///< when the CPUs' series began, at 0
   /// Equal numbers: the same `cpus` and `cgroups`, so that what was made for one set is right for
   /// the other. 0: not known.
@@ -98,8 +103,8 @@ class TargetTracker {
     std::optional<cgroup::Discovery> discovery;
     cgroup::Describer describer = cgroup::Describer{};
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
-    std::shared_ptr<const RecordUse> records = {};  ///< null: never
-    std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
+    std::size_t min_recorded = kNeverRecorded;     ///< as in TargetSet
+    std::optional<cgroup::IdleCgroups> idle = {};  ///< nothing: all keep their counters
     cgroup::IdleCgroups::CpuTime cpu_time = [](const auto&) { return std::nullopt; };
     std::optional<cgroup::UncountedUse> uncounted = {};  ///< nothing: it is not determined
   };
@@ -113,6 +118,7 @@ class TargetTracker {
     std::chrono::nanoseconds linger{};
     cgroup::IdleCgroups::Rules idle;
     Budget budget;  ///< with the same limits on directories and paths
+    std::size_t min_recorded = kNeverRecorded;
   };
 
   /// `cost` is that of the counter sources (CounterSources).

@@ -193,7 +193,7 @@ std::vector<ReloadedKey> reloaded_keys() {
       {"cgroups.linger", kGroups + "cgroups: {linger: 1s}\n"},
       {"cgroups.close_after", kGroups + "cgroups: {close_after: 1m}\n"},
       {"cgroups.open_after", kGroups + "cgroups: {open_after: 1s}\n"},
-      {"cgroups.source", kGroups + "cgroups: {source: descriptors}\n", kNone},
+      {"cgroups.source", kGroups + "cgroups: {source: descriptors}\n"},
       {"cgroups.records_buffer", kGroups + "cgroups: {records_buffer: 1MiB}\n", kNewCollector},
       {"cgroups.labels", rule, kDescribes},
       {"cgroups.labels[].match", labelled("match: \"/b\", set: {team: x}"), kDescribes, rule},
@@ -227,7 +227,7 @@ bool are_equal(const collect::TargetTracker::Changes& one,
                const collect::TargetTracker::Changes& other) {
   const auto values = [](const collect::TargetTracker::Changes& changes) {
     return std::tie(*changes.plan, changes.selection, changes.linger, changes.idle.close_after,
-                    changes.idle.open_after, changes.budget);
+                    changes.idle.open_after, changes.budget, changes.min_recorded);
   };
   return values(one) == values(other);
 }

@@ -221,7 +221,7 @@ class RecordedCpu {
 
   void check_records() { options_.is_checked = true; }
   void end(std::size_t target) { cgroups_[target].cgroup = nullptr; }
-  void allow_records(bool allowed) { use_->set_min_cgroups(allowed ? 0 : RecordUse::kNever); }
+  void allow_records(bool allowed) { min_recorded_ = allowed ? 0 : kNeverRecorded; }
 
   /// Looks for totals that have fallen.
   PollReport poll() {
@@ -229,6 +229,7 @@ class RecordedCpu {
     const std::vector<int> online = is_listed_online ? std::vector<int>{kCpu} : std::vector<int>{};
     const auto set = test::targets_of(cgroups_, {online, {}, {}});
     set->names = names_;
+    set->min_recorded = min_recorded_;
     PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
     feedback = std::move(outcome.feedback);
     note_falls();
@@ -390,10 +391,9 @@ class RecordedCpu {
   }
 
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
-  std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
+  std::size_t min_recorded_ = 0;
   RecordOptions options_{
       .buffer_bytes = 64 * 1024,
-      .use = use_,
       .is_checked = false,
       .moves = perf::EventAttributes{.type = PERF_TYPE_TRACEPOINT, .config = 77}};
   std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>();

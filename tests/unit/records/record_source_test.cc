@@ -53,8 +53,7 @@ class RecordSourceTest : public testing::Test {
 
   void make_cycle(std::size_t min_cgroups = 0) {
     RecordOptions options;
-    use_->set_min_cgroups(min_cgroups);
-    options.use = use_;
+    min_recorded_ = min_cgroups;
     options.is_checked = is_checked_;
     options.own_cgroup = [] { return std::nullopt; };
     options.moves = tracepoint_;
@@ -85,6 +84,7 @@ class RecordSourceTest : public testing::Test {
   PollReport poll() {
     const auto set = test::targets_of(cgroups_, {online_, {}, {}});
     set->names = names_;
+    set->min_recorded = min_recorded_;
     set->layout = layout_;
     PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
     feedback_ = std::move(outcome.feedback);
@@ -171,7 +171,7 @@ class RecordSourceTest : public testing::Test {
   std::vector<int> online_ = {kCpu};
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
-  std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
+  std::size_t min_recorded_ = 0;
   bool is_checked_ = false;
   SwitchRecording::Moves tracepoint_;
   std::uint64_t layout_ = 0;  ///< TargetSet::layout
@@ -651,14 +651,14 @@ TEST_F(StartedRecordSourceTest, FollowsAChangeOfItsUseWithTotalsThatGoOn) {
   turn(kA, 3, 5);
   poll();
 
-  use_->set_min_cgroups(RecordUse::kNever);
+  min_recorded_ = kNeverRecorded;
   turn(kA, 0, 1);
   poll();  // announces it
   turn(kA, 0, 1);
   poll();
   EXPECT_FALSE(records());
   EXPECT_EQ(total(0, 1), 7U) << "with the last records";
-  use_->set_min_cgroups(0);
+  min_recorded_ = 0;
   poll();
 
   EXPECT_TRUE(records());

@@ -57,7 +57,7 @@ class TargetTrackerTest : public testing::Test {
   TargetTracker tracker_by_records(std::size_t cgroups_there, Budget budget = {},
                                    CostFunction cost = descriptor_cost) {
     TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
-    cgroups.records = std::make_shared<const RecordUse>(cgroups_there);
+    cgroups.min_recorded = cgroups_there;
     return {{tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), budget, std::move(cost)};
   }
   cgroup::Selection selection() const {
