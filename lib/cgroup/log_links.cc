@@ -111,7 +111,7 @@ bool LogLinks::is_due(const std::optional<FileStamp>& stamp, Clock::time_point n
   return may_have_changed_ || stamp != stamp_ || now - listed_at_ >= kListAnyway;
 }
 
-void LogLinks::add_pod(const LogLink& link, const std::string& name, Pods& pods) const {
+void LogLinks::add_pod(const LogLink& link, const std::string& name, Names& pods) const {
   std::error_code is_none;
   const std::string target = std::filesystem::read_symlink(directory_ + "/" + name, is_none);
   const std::string before_uid = "/" + link.names.namespace_ + "_" + link.names.pod + "_";
@@ -134,16 +134,18 @@ bool LogLinks::list() {
   error_.reset();
   if (names->size() > max_entries_) error_ = too_many();
 
-  Links found;
-  Pods pods;
+  Names containers;
+  Names pods;
   for (const std::string& name : std::span(*names).first(std::min(names->size(), max_entries_))) {
     std::optional<LogLink> link = parse_log_link(name);
     if (!link) continue;
     add_pod(*link, name, pods);
-    found.insert(*std::move(link));
+    PodContainer& known =
+        containers.try_emplace(std::move(link->container_id), link->names).first->second;
+    if (link->names < known) known = std::move(link->names);
   }
-  const bool changed = found != links_ || pods != pods_;
-  links_ = std::move(found);
+  const bool changed = containers != containers_ || pods != pods_;
+  containers_ = std::move(containers);
   pods_ = std::move(pods);
   return changed;
 }
@@ -156,8 +158,8 @@ Error LogLinks::too_many() const {
 }
 
 const PodContainer* LogLinks::find(std::string_view container_id) const {
-  const auto link = links_.lower_bound(container_id);
-  return link != links_.end() && link->container_id == container_id ? &link->names : nullptr;
+  const auto names = containers_.find(container_id);
+  return names != containers_.end() ? &names->second : nullptr;
 }
 
 const PodContainer* LogLinks::find_pod(std::string_view uid) const {

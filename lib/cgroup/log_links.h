@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,7 +28,7 @@ struct LogLink {
   std::string container_id;  ///< 64 lowercase hexadecimal digits, as in the cgroup's path
   PodContainer names;
 
-  auto operator<=>(const LogLink&) const = default;
+  bool operator==(const LogLink&) const = default;
 };
 
 /// Parses "<pod>_<namespace>_<container>-<container_id>.log" (kubernetes/kubernetes,
@@ -80,25 +79,17 @@ class LogLinks {
   const PodContainer* find_pod(std::string_view uid) const;
 
  private:
-  /// Allows a lookup by the id alone, without an allocation.
-  struct ById {
-    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
-    bool operator()(const LogLink& a, const LogLink& b) const { return a < b; }
-    bool operator()(const LogLink& a, std::string_view id) const { return a.container_id < id; }
-    bool operator()(std::string_view id, const LogLink& b) const { return id < b.container_id; }
-  };
-  using Links = std::set<LogLink, ById>;
-  using Pods = std::map<std::string, PodContainer, std::less<>>;  ///< by uid
+  using Names = std::map<std::string, PodContainer, std::less<>>;
 
   bool is_due(const std::optional<FileStamp>& stamp, Clock::time_point now) const;
   bool list();
-  void add_pod(const LogLink& link, const std::string& name, Pods& pods) const;
+  void add_pod(const LogLink& link, const std::string& name, Names& pods) const;
   Error too_many() const;
 
   std::string directory_;
   std::size_t max_entries_;
-  Links links_;
-  Pods pods_;
+  Names containers_;  ///< by their ids
+  Names pods_;        ///< by their uids
   std::optional<Error> error_;
   Clock::time_point listed_at_;
   std::optional<FileStamp> stamp_;  ///< of the directory, just before it was listed
