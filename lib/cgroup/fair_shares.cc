@@ -58,10 +58,6 @@ FairShares::Node* FairShares::find(std::string_view path) const {
   return node;
 }
 
-void FairShares::set(const std::string& path, Own own, std::uint64_t use) {
-  change(node_at(path), own, use);
-}
-
 void FairShares::remove(const std::string& path) {
   Node* node = find(path);
   if (node == nullptr) return;

@@ -24,9 +24,11 @@ class FairShares {
   FairShares() : root_(std::make_unique<Node>()) {}
 
   /// The path holds a place from now on.
-  void hold(const std::string& path) { set(path, Own::kHeld, 0); }
+  void hold(const std::string& path) { change(node_at(path), Own::kHeld, 0); }
   /// The path waits for a place. Among equal claims, the one with more `use` comes first.
-  void wait(const std::string& path, std::uint64_t use) { set(path, Own::kWaiting, use); }
+  void wait(const std::string& path, std::uint64_t use) {
+    change(node_at(path), Own::kWaiting, use);
+  }
   /// The path neither holds a place nor waits for one.
   void remove(const std::string& path);
 
@@ -89,7 +91,6 @@ class FairShares {
 
   Node& node_at(std::string_view path);
   Node* find(std::string_view path) const;
-  void set(const std::string& path, Own own, std::uint64_t use);
   void change(Node& node, Own own, std::uint64_t use);
   void judge(Node& node);
   void prune(Node* node);

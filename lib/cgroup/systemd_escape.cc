@@ -1,21 +1,16 @@
 #include "cgroup/systemd_escape.h"
 
+#include <charconv>
+
 namespace pex::cgroup {
 namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 /// The byte that `text` starts with in the form \xNN; 0 when it does not.
 char escaped_byte(std::string_view text) {
   if (text.size() < 4 || !text.starts_with("\\x")) return 0;
-  const int high = hex_value(text[2]);
-  const int low = hex_value(text[3]);
-  return high < 0 || low < 0 ? '\0' : static_cast<char>(high * 16 + low);
+  unsigned char byte = 0;
+  const char* const end = text.data() + 4;
+  return std::from_chars(text.data() + 2, end, byte, 16).ptr == end ? static_cast<char>(byte) : 0;
 }
 
 }  // namespace
