@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <utility>
 
+#include "base/lookup.h"
 #include "cgroup/naming_rules.h"
 #include "cgroup/systemd_escape.h"
 
@@ -19,23 +19,9 @@ constexpr std::string_view kUnits[] = {".service", ".scope", ".socket", ".mount"
 
 constexpr std::string_view kUserManager = "user@";
 
-using Fields = std::span<std::string PathInfo::*const>;
-/// Fields that the nearest service manager decides: the host's, a user's, a container's.
-constexpr std::string PathInfo::*kUnitFields[] = {&PathInfo::unit, &PathInfo::slice, &PathInfo::uid,
-                                                  &PathInfo::session};
-constexpr std::string PathInfo::*kWorkloadFields[] = {
-    &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,
-    &PathInfo::runtime,      &PathInfo::machine,   &PathInfo::slurm_job,
-    &PathInfo::slurm_step,   &PathInfo::batch_job, &PathInfo::ecs_task};
-
-/// Fields that only managers of root give.
-constexpr std::string PathInfo::*kFieldsOfRoot[] = {
-    &PathInfo::pod_uid,    &PathInfo::uid,       &PathInfo::session, &PathInfo::slurm_job,
-    &PathInfo::slurm_step, &PathInfo::batch_job, &PathInfo::ecs_task};
-
 bool is_of_root(std::string PathInfo::*field) {
-  return std::find(std::begin(kFieldsOfRoot), std::end(kFieldsOfRoot), field) !=
-         std::end(kFieldsOfRoot);
+  const PathLabel* const label = lookup(kPathLabels, &PathLabel::field, field);
+  return label != nullptr && label->is_of_root;
 }
 
 /// The offset of its own part in the name of a slice, which starts with the names of the slices
@@ -87,7 +73,7 @@ class PathParser {
   void set_unit(std::string_view component);
   void apply(const Match& match);
   void leave_outer_units();
-  void clear(Fields fields);
+  void clear(bool of_unit);
 
   PathInfo info_;
   Place place_ = Place::kAny;
@@ -108,7 +94,7 @@ void PathParser::enter(std::string_view component) {
 void PathParser::begin(Begins what) {
   if (what == Begins::kNothing) return;
   leave_outer_units();
-  if (is_in_container_) clear(kWorkloadFields);
+  if (is_in_container_) clear(false);
   info_.is_delegated = info_.is_delegated || is_in_container_ || is_of_user_;
   info_.runtime.clear();
   info_.is_helper = false;
@@ -117,7 +103,7 @@ void PathParser::begin(Begins what) {
 
 /// Inside of a container, a unit or another container replaces those around it.
 void PathParser::leave_outer_units() {
-  if (are_units_outer_) clear(kUnitFields);
+  if (are_units_outer_) clear(true);
   are_units_outer_ = false;
 }
 
@@ -142,8 +128,11 @@ void PathParser::apply(const Match& match) {
   if (rule.begins == Begins::kContainer) are_units_outer_ = true;
 }
 
-void PathParser::clear(Fields fields) {
-  for (std::string PathInfo::*const field : fields) (info_.*field).clear();
+/// All fields of units, or of workloads.
+void PathParser::clear(bool of_unit) {
+  for (const PathLabel& each : kPathLabels) {
+    if (each.is_of_unit == of_unit) (info_.*each.field).clear();
+  }
 }
 
 /// If systemd was meant to create "docker-ID.scope" in "a.slice", but the runtime created a

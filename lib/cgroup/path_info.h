@@ -50,23 +50,26 @@ PathInfo parse_path(std::string_view path, std::size_t of_root = kAllNames);
 struct PathLabel {
   std::string_view label;
   std::string PathInfo::*field;
-  bool is_identity;
+  bool is_identity = false;
+  bool is_of_unit = false;  ///< decided by the nearest service manager: the host's, a user's, a
+                            ///< container's; else it is of a workload
+  bool is_of_root = false;  ///< only managers of root give it
 };
 
 inline constexpr PathLabel kPathLabels[] = {
-    {"container_id", &PathInfo::container_id, true},
-    {"pod_uid", &PathInfo::pod_uid, true},
-    {"qos_class", &PathInfo::qos_class, false},
-    {"runtime", &PathInfo::runtime, false},
-    {"unit", &PathInfo::unit, false},
-    {"slice", &PathInfo::slice, false},
-    {"machine", &PathInfo::machine, false},
-    {"uid", &PathInfo::uid, false},
-    {"session", &PathInfo::session, false},
-    {"slurm_job", &PathInfo::slurm_job, false},
-    {"slurm_step", &PathInfo::slurm_step, false},
-    {"batch_job", &PathInfo::batch_job, false},
-    {"ecs_task", &PathInfo::ecs_task, false},
+    {.label = "container_id", .field = &PathInfo::container_id, .is_identity = true},
+    {.label = "pod_uid", .field = &PathInfo::pod_uid, .is_identity = true, .is_of_root = true},
+    {.label = "qos_class", .field = &PathInfo::qos_class},
+    {.label = "runtime", .field = &PathInfo::runtime},
+    {.label = "unit", .field = &PathInfo::unit, .is_of_unit = true},
+    {.label = "slice", .field = &PathInfo::slice, .is_of_unit = true},
+    {.label = "machine", .field = &PathInfo::machine},
+    {.label = "uid", .field = &PathInfo::uid, .is_of_unit = true, .is_of_root = true},
+    {.label = "session", .field = &PathInfo::session, .is_of_unit = true, .is_of_root = true},
+    {.label = "slurm_job", .field = &PathInfo::slurm_job, .is_of_root = true},
+    {.label = "slurm_step", .field = &PathInfo::slurm_step, .is_of_root = true},
+    {.label = "batch_job", .field = &PathInfo::batch_job, .is_of_root = true},
+    {.label = "ecs_task", .field = &PathInfo::ecs_task, .is_of_root = true},
 };
 
 }  // namespace pex::cgroup
