@@ -21,6 +21,16 @@ void learn_scope(PerEvent<estimate::EventModel>& models,
 
 }  // namespace
 
+std::vector<std::optional<double>> reference_weights(
+    const std::vector<estimate::EventModel>& models) {
+  std::vector<std::optional<double>> weights;
+  for (const estimate::EventModel& model : models) {
+    const bool has_learned = model.reference_rate() > 0;
+    weights.push_back(has_learned ? std::optional(model.reference_weight()) : std::nullopt);
+  }
+  return weights;
+}
+
 void ModelUpdates::clear() {
   if (!std::exchange(has_learned, false)) return;
   for (PerEvent<estimate::ModelUpdate>* scope : {&cpu, &cgroup}) {

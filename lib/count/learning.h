@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct ModelUpdates {
 
   void clear();
 };
+
+/// As GroupTable has them.
+std::vector<std::optional<double>> reference_weights(
+    const std::vector<estimate::EventModel>& models);
 
 /// What was learned about each event from all its targets on all CPUs. Workers read it during a
 /// poll; it is updated between two polls.

@@ -11,16 +11,6 @@
 namespace pex::collect {
 namespace {
 
-std::vector<std::optional<double>> reference_weights(
-    const std::vector<estimate::EventModel>& models) {
-  std::vector<std::optional<double>> weights;
-  for (const estimate::EventModel& model : models) {
-    const bool has_learned = model.reference_rate() > 0;
-    weights.push_back(has_learned ? std::optional(model.reference_weight()) : std::nullopt);
-  }
-  return weights;
-}
-
 /// With other rows: `old_row(row)` is the one that it was before; nothing: it is new.
 template <typename OldRow>
 void change_rows(GroupTable& table, std::size_t rows, OldRow old_row) {
@@ -43,49 +33,6 @@ void clear(GroupTable& table, std::size_t row) {
   table.rows[row] = {};
   for (std::size_t event = 0; event < table.events; ++event) table.total(row, event) = {};
 }
-
-// --- rows of scope cpu --------------------------------------------------------------------------
-
-/// The state of one group at a row of scope cpu: that of all its CPUs.
-struct RowState {
-  StateCounts cpus;
-  bool never_counted = false;  ///< on some CPU
-  unsigned polls_counted = 0;  ///< since the first one was
-  unsigned polls_waited = 0;   ///< by the one that has waited longest for the PMU
-
-  void add(const GroupState& state, unsigned polls_wanted, unsigned polls_since_counted) {
-    cpus.add(state);
-    polls_counted = std::max(polls_counted, polls_since_counted);
-    if ((state.measured || state.wanted) && !state.counted) {
-      never_counted = true;
-      polls_waited = std::max(polls_waited, polls_wanted);
-    }
-  }
-  /// A CPU that appears when others are counted already joins later.
-  bool is_counted() const {
-    const bool waits_from_the_start = never_counted && polls_waited >= polls_counted;
-    return !waits_from_the_start && cpus.lack_the_pmu == 0;
-  }
-};
-
-/// `is_counted`: often enough on the PMU.
-void settle(GroupRow& row, const StateCounts& cpus, bool is_counted) {
-  row.wanted_on = cpus.wanted_on;
-  row.counted_on = cpus.counted_on;
-  const bool fails = cpus.failed > 0 || cpus.unreadable > 0;
-  if (!fails && cpus.measured == 0 && cpus.wanted == 0) {
-    row.value = GroupRow::Value::kNotHere;
-  } else {
-    const bool is_known = !fails && cpus.measured > 0 && is_counted;
-    row.value = is_known ? GroupRow::Value::kKnown : GroupRow::Value::kNone;
-  }
-  const bool lacks_for_good = cpus.failed > 0 && cpus.wanted_on == 0;  // gone before all was open
-  row.has_times = (cpus.measured > 0 || cpus.wanted > 0) && !lacks_for_good;
-}
-
-/// A target that a late CPU has not polled yet, or has missed: a sum would lack it.
-constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
-constexpr GroupState kMissed{.is_wanted = false, .has_failed = true};
 
 }  // namespace
 
@@ -255,26 +202,6 @@ void Ledger::add(PollCycle& cycle) {
 }
 
 void Ledger::add_own(const PollCycle& cycle) {
-  class Sum {
-   public:
-    explicit Sum(OfCpu& of) : of_(of) {}
-    void add_exact(std::size_t, std::chrono::nanoseconds enabled,
-                   std::span<const std::uint64_t> counts) {
-      std::vector<EventTotal>& totals = of_.sum.totals;
-      of_.sum.times.add({.enabled = enabled, .running = enabled});
-      for (std::size_t i = 0; i < counts.size(); ++i) totals[i].add({counts[i], counts[i], 0});
-    }
-    void add(std::size_t, const GroupTimes& times, std::span<const EventTotal> totals) {
-      of_.sum.add(times, totals);
-    }
-    void add_lost(std::size_t, std::chrono::nanoseconds time) {
-      of_.sum.times.add({.enabled = time, .unmeasured = time});
-    }
-    void change_state(std::size_t, const GroupState&, const GroupState& now) { of_.state = now; }
-
-   private:
-    OfCpu& of_;
-  };
   Cpu& cpu = cpus_.at(cycle.cpu());
   cpu.plan = cycle.polled_plan();
   cpu.targets = cycle.polled_targets();
@@ -286,7 +213,7 @@ void Ledger::add_own(const PollCycle& cycle) {
         of.is_estimated || group.plan().shares_pmu || group.increments().is_estimated();
     of.polls_wanted = group.polls_wanted(0);
     of.polls_counted = group.polls_counted(0);
-    group.increments().for_each({0, 1}, Sum(of));
+    group.increments().for_each({0, 1}, of);
   }
   for (const TargetGroups& group : cycle.groups_of_cgroups()) {
     const std::optional<std::size_t> place = find_group(plan_->cgroup, group.plan().id);
@@ -388,7 +315,7 @@ void Ledger::settle_row(const GroupPlan& group, OfCgroups& of, std::size_t slot,
   const bool is_counted =
       (states.counted > 0 || states.wanted == 0) && (states.on_pmu > 0 || states.lack_the_pmu == 0);
   GroupRow& to = of.table.rows[row];
-  collect::settle(to, states, is_counted);
+  to.settle(states, is_counted);
   if (target.is_idle && to.value == GroupRow::Value::kNotHere) to.value = GroupRow::Value::kKnown;
   if (target.is_published) return;
   to.value = GroupRow::Value::kNotHere;
@@ -418,7 +345,7 @@ void Ledger::add_cpu_rows(const GroupPlan& group, GroupTable& table, const HostR
     const bool lacks_a_part = std::any_of(unread.begin(), unread.end(), [&](int cpu) {
       return is_in(rows[row], group.aggregation, machine, cpu);
     });
-    collect::settle(table.rows[row], state.cpus, state.is_counted() && !lacks_a_part);
+    table.rows[row].settle(state.cpus, state.is_counted() && !lacks_a_part);
   }
 }
 

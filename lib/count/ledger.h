@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "count/group_state.h"
 #include "count/increments.h"
 #include "count/label_sums.h"
 #include "count/learning.h"
@@ -91,6 +93,19 @@ class Ledger {
     unsigned polls_wanted = 0;
     unsigned polls_counted = 0;
     bool is_estimated = false;
+
+    void add_exact(std::size_t, std::chrono::nanoseconds enabled,
+                   std::span<const std::uint64_t> counts) {
+      sum.times.add({.enabled = enabled, .running = enabled});
+      for (std::size_t i = 0; i < counts.size(); ++i) sum.totals[i].add({counts[i], counts[i], 0});
+    }
+    void add(std::size_t, const GroupTimes& times, std::span<const EventTotal> totals) {
+      sum.add(times, totals);
+    }
+    void add_lost(std::size_t, std::chrono::nanoseconds time) {
+      sum.times.add({.enabled = time, .unmeasured = time});
+    }
+    void change_state(std::size_t, const GroupState&, const GroupState& now) { state = now; }
   };
   struct Cpu {
     std::shared_ptr<const CountingPlan> plan;  ///< of its last poll; null: there was none

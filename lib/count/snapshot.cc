@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "count/group_state.h"
+
 namespace pex::collect {
 namespace {
 
@@ -85,6 +87,20 @@ host::CpuPlace place_of(int cpu, Aggregation aggregation, const MachineCpus& cpu
 }
 
 }  // namespace
+
+void GroupRow::settle(const StateCounts& cpus, bool is_counted) {
+  wanted_on = cpus.wanted_on;
+  counted_on = cpus.counted_on;
+  const bool fails = cpus.failed > 0 || cpus.unreadable > 0;
+  if (!fails && cpus.measured == 0 && cpus.wanted == 0) {
+    value = Value::kNotHere;
+  } else {
+    const bool is_known = !fails && cpus.measured > 0 && is_counted;
+    value = is_known ? Value::kKnown : Value::kNone;
+  }
+  const bool lacks_for_good = cpus.failed > 0 && cpus.wanted_on == 0;  // gone before all was open
+  has_times = (cpus.measured > 0 || cpus.wanted > 0) && !lacks_for_good;
+}
 
 bool is_in(const HostRow& row, Aggregation aggregation, const MachineCpus& cpus, int cpu) {
   return numbers_of(place_of(cpu, aggregation, cpus)) == numbers_of(row.place);

@@ -17,6 +17,8 @@
 
 namespace pex::collect {
 
+struct StateCounts;
+
 /// The totals of one group at one row: a part of the machine (Aggregation), or a cgroup, summed
 /// over all CPUs or on one of them.
 struct GroupRow {
@@ -31,6 +33,9 @@ struct GroupRow {
   std::size_t wanted_on = 0;   ///< CPUs on which it should be counted now
   std::size_t counted_on = 0;  ///< those of them where it is open and readable; if fewer, the row
                                ///< has no value
+
+  /// From the states of its CPUs. `is_counted`: often enough on the PMU.
+  void settle(const StateCounts& cpus, bool is_counted);
 };
 
 /// The totals of one group at all rows.
