@@ -83,11 +83,10 @@ class CounterSource {
   /// Called at the end of each poll and reconciliation: adds what the source itself has to report.
   virtual void report(PollReport&, PollFeedback&) {}
 
-  /// Called before anything is opened or read, while the CPU is online. If the CPU has been offline
-  /// since the last call, returns for how long nothing was counted; what was opened before is dead.
-  virtual std::optional<std::chrono::nanoseconds> detect_cpu_offline() = 0;
-  /// The CPU is known to be offline, so the next detect_cpu_offline() restarts.
-  virtual void forget_cpu() = 0;
+  /// Called before anything is opened or read; `is_online`: as the list of CPUs says. If the CPU
+  /// has been offline since the last call, or was at that, and is not any more, returns for how
+  /// long nothing was counted; what was opened before is dead.
+  virtual std::optional<std::chrono::nanoseconds> detect_cpu_offline(bool is_online) = 0;
 
   /// Adds those slots of cgroups at which anything may have happened since the last call: at all
   /// others each group is State::kUnchanged, and need not be read. Called in a poll when all groups

@@ -120,10 +120,11 @@ class DescriptorSource final : public CounterSource {
   }
   void report(PollReport& report, PollFeedback&) override { ++report.now.cpus_by_descriptors; }
 
-  std::optional<std::chrono::nanoseconds> detect_cpu_offline() override {
-    return offline_.detect();
+  std::optional<std::chrono::nanoseconds> detect_cpu_offline(bool is_online) override {
+    if (is_online) return offline_.detect();
+    offline_.reset();
+    return {};
   }
-  void forget_cpu() override { offline_.reset(); }
 
   std::size_t own_events() const override { return offline_.is_open() ? 1 : 0; }
   std::chrono::nanoseconds now() override { return kernel_.now(); }

@@ -249,8 +249,7 @@ void PollCycle::clear_increments() {
 }
 
 void PollCycle::detect_cpu_offline() {
-  if (!online_) source_->forget_cpu();
-  offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
+  offline_for_ = source_->detect_cpu_offline(online_);
   if (was_left_out_) offline_for_.reset();  // on request: the time counts nowhere
   report().now.open_events += source_->own_events();
 }

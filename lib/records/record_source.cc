@@ -221,15 +221,10 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
   report.add_failure("unnamed cgroups", cgroups_never_named(cgroups, time, cpu_), here);
 }
 
-std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
-  const auto away = descriptors_.detect_cpu_offline();
-  if (away) note_dead();
+std::optional<nanoseconds> RecordSource::detect_cpu_offline(bool is_online) {
+  const auto away = descriptors_.detect_cpu_offline(is_online);
+  if (away || !is_online) note_dead();
   return away;
-}
-
-void RecordSource::forget_cpu() {
-  descriptors_.forget_cpu();
-  note_dead();
 }
 
 void RecordSource::note_dead() {

@@ -91,9 +91,7 @@ class RecordSource final : public CounterSource {
   std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override;
   bool begin_poll(const TargetSet& targets) override;
   void report(PollReport& report, PollFeedback& feedback) override;
-  std::optional<std::chrono::nanoseconds> detect_cpu_offline() override;
-  void forget_cpu() override;
-
+  std::optional<std::chrono::nanoseconds> detect_cpu_offline(bool is_online) override;
   bool take_changed(RowSet& slots) override;
 
   std::size_t own_events() const override;

@@ -25,8 +25,7 @@ class ScriptedSource final : public collect::CounterSource {
     ++polls_;
     return false;
   }
-  std::optional<std::chrono::nanoseconds> detect_cpu_offline() override { return {}; }
-  void forget_cpu() override {}
+  std::optional<std::chrono::nanoseconds> detect_cpu_offline(bool) override { return {}; }
   std::size_t own_events() const override { return 0; }
   std::chrono::nanoseconds now() override { return {}; }
   std::uint64_t progress() const override { return progress_; }

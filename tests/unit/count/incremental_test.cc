@@ -53,8 +53,7 @@ class ChangesSource final : public CounterSource {
   bool begin_poll(const TargetSet&) override {
     return std::exchange(seen_way_, cpu_.is_in_new_way) != cpu_.is_in_new_way;
   }
-  std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
-  void forget_cpu() override {}
+  std::optional<nanoseconds> detect_cpu_offline(bool) override { return {}; }
   bool take_changed(RowSet& slots) override {
     for (const Group* group : groups_) group->add_changed(slots);
     return knows_changes_;

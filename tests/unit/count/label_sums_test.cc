@@ -48,8 +48,7 @@ class MachineSource final : public CounterSource {
   std::unique_ptr<GroupCounters> counters_of(const GroupPlan& group) override {
     return std::make_unique<Group>(*this, group.name == "new");
   }
-  std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
-  void forget_cpu() override {}
+  std::optional<nanoseconds> detect_cpu_offline(bool) override { return {}; }
   std::size_t own_events() const override { return 0; }
   nanoseconds now() override { return {}; }
   std::uint64_t progress() const override { return 0; }
