@@ -8,14 +8,6 @@
 
 namespace pex::collect {
 
-void StuckClocks::set(std::size_t target, bool is_stuck) {
-  if (target >= targets_.rows()) {
-    if (!is_stuck) return;
-    targets_.resize(target + 1);
-  }
-  is_stuck ? targets_.add(target) : targets_.remove(target);
-}
-
 Result<GroupCounters::Opened, perf::OpenFailure> DescriptorGroup::open(
     std::size_t target, const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
@@ -82,7 +74,7 @@ GroupCounters::State DescriptorGroup::advance(std::size_t target, perf::GroupInt
   const std::span last = std::span(last_).subspan(target * words_, words_);
   const bool had_run = last[1] > 0;
   perf::advance(last, reading_, since);
-  if (is_of_cgroups_ && clocks_->has(target) && !had_run) {
+  if (is_of_cgroups_ && clocks_->contains(target) && !had_run) {
     since.enabled = since.running;
   } else if (always_count_ && reading_.time_running.count() > 0) {
     // Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts

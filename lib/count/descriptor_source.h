@@ -64,14 +64,7 @@ class CountedKernel final : public perf::PerfKernel {
 /// and running time does not. Seen on Linux 6.18, now and then, after events of a cgroup were
 /// closed while a task of it ran; it ends when one runs there again. The cause in the kernel is not
 /// known.
-class StuckClocks {
- public:
-  void set(std::size_t target, bool is_stuck);
-  bool has(std::size_t target) const { return target < targets_.rows() && targets_.has(target); }
-
- private:
-  RowSet targets_;
-};
+using StuckClocks = RowSet;  // of targets
 
 /// One file descriptor of perf_event_open(2) for each event and target.
 class DescriptorGroup final : public GroupCounters {

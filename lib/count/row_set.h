@@ -37,6 +37,15 @@ class RowSet {
   void add(std::size_t row) { words_[row / kBits] |= bit(row); }
   void remove(std::size_t row) { words_[row / kBits] &= ~bit(row); }
   bool has(std::size_t row) const { return (words_[row / kBits] & bit(row)) != 0; }
+
+  // Of any row: the set grows with what is added.
+
+  bool contains(std::size_t row) const { return row < rows_ && has(row); }
+  void set(std::size_t row, bool is_in) {
+    if (is_in && row >= rows_) resize(row + 1);
+    if (row < rows_) is_in ? add(row) : remove(row);
+  }
+
   void clear() { words_.assign(words_.size(), 0); }
 
   void add_all() {

@@ -46,7 +46,7 @@ class RecordSource::Group final : public GroupCounters {
     return descriptors_.read_off_pmu(target, since);  // pinned: records do not have it
   }
   Result<> set_enabled(std::size_t target, bool enabled) override {
-    if (!is_recorded(target)) return descriptors_.set_enabled(target, enabled);
+    if (!recorded_.contains(target)) return descriptors_.set_enabled(target, enabled);
     return Error{EOPNOTSUPP, "stop a group that all cgroups share", {}};
   }
   /// A group of scope cpu may be recorded for scope cgroup, or may have been so before a reload.
@@ -55,9 +55,6 @@ class RecordSource::Group final : public GroupCounters {
   }
 
  private:
-  bool is_recorded(std::size_t target) const {
-    return target < recorded_.rows() && recorded_.has(target);
-  }
   void begin_cpu();
   Result<State> read_cpu(perf::GroupInterval& since);
   State read_cgroup(std::size_t slot, perf::GroupInterval& since);
@@ -233,15 +230,6 @@ void RecordSource::note_dead() {
   names_ring_.close();
 }
 
-/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
-const GroupPlan* RecordSource::recorded(const GroupPlan& group) const {
-  if (way_ == Way::kDescriptors) return nullptr;
-  const std::vector<GroupPlan>& groups = plan_->cgroup.groups;
-  const auto same = std::find_if(groups.begin(), groups.end(),
-                                 [&](const auto& one) { return has_counts_of(one, group); });
-  return same == groups.end() ? nullptr : &*same;
-}
-
 Result<> RecordSource::start_recording() {
   if (is_dead_ && recorded_ == 0) end_recording();
   if (recording_) return {};
@@ -259,13 +247,15 @@ Result<> RecordSource::start_recording() {
   return {};
 }
 
-/// That by whose records the group is to be counted; null: by descriptors. Fails if the CPU is
-/// offline.
+/// The group of scope cgroup in plan_ by whose records the group is to be counted; null: by
+/// descriptors. Fails if the CPU is offline.
 Result<const GroupPlan*> RecordSource::find_recorded(const GroupPlan& group) {
-  const GroupPlan* const found = recorded(group);
-  if (found == nullptr) return found;
+  const std::vector<GroupPlan>& groups = plan_->cgroup.groups;
+  const auto same = std::find_if(groups.begin(), groups.end(),
+                                 [&](const auto& one) { return has_counts_of(one, group); });
+  if (way_ == Way::kDescriptors || same == groups.end()) return nullptr;
   const Result<> started = start_recording();
-  if (started) return found;
+  if (started) return &*same;
   if (started.error().code == ENODEV) return started.error();
   expect_records(false);
   way_ = Way::kDescriptors;
@@ -282,8 +272,7 @@ Result<GroupCounters::Opened, perf::OpenFailure> RecordSource::Group::open(
       source_.recording_->open_group(**by, events.size());
   if (!number) return number.error();
   number_ = *number;
-  if (target >= recorded_.rows()) recorded_.resize(target + 1);
-  recorded_.add(target);
+  recorded_.set(target, true);
   std::vector<std::size_t>& targets = source_.targets_of_;
   if (number_ >= targets.size()) targets.resize(number_ + 1);
   ++targets[number_];
@@ -296,7 +285,7 @@ Result<GroupCounters::Opened, perf::OpenFailure> RecordSource::Group::open(
 
 /// The recording ends with its last target, unless new cgroups are to be counted by it.
 void RecordSource::Group::close(std::size_t target) {
-  if (!is_recorded(target)) return descriptors_.close(target);
+  if (!recorded_.contains(target)) return descriptors_.close(target);
   recorded_.remove(target);
   if (!is_of_cpu_) {
     source_.check_.forget(target);
@@ -309,7 +298,7 @@ void RecordSource::Group::close(std::size_t target) {
 
 Result<GroupCounters::State> RecordSource::Group::read(std::size_t target,
                                                        perf::GroupInterval& since) {
-  if (!is_recorded(target)) return descriptors_.read(target, since);
+  if (!recorded_.contains(target)) return descriptors_.read(target, since);
   if (is_of_cpu_) return read_cpu(since);
   return read_cgroup(target, since);
 }

@@ -114,7 +114,6 @@ class RecordSource final : public CounterSource {
   void end_recording();
   void give_up(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
-  const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
   Result<const GroupPlan*> find_recorded(const GroupPlan& group);
   void note_busy(std::size_t slot, std::chrono::nanoseconds time);
