@@ -166,7 +166,7 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
     differences_ = 0;
     wait(kInterval, kShare);
   }
-  close();
+  counting_.reset();
   if (differences_ < kDifferencesToGiveUp) return {};
   return wrong(path, *difference);
 }
@@ -182,7 +182,7 @@ std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) 
 void RecordCheck::inconclusive() {
   ++results_.inconclusive;
   wait(std::chrono::seconds{1}, kShareUntilConclusive);
-  close();
+  counting_.reset();
 }
 
 void RecordCheck::forget(std::size_t slot) {
@@ -194,8 +194,6 @@ void RecordCheck::abandon() {
   busiest_.reset();
   if (counting_) inconclusive();
 }
-
-void RecordCheck::close() { counting_.reset(); }
 
 Error RecordCheck::wrong(const std::string& path, const std::string& difference) const {
   return Error{0,

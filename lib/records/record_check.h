@@ -98,7 +98,6 @@ class RecordCheck {
   void inconclusive();
   void wait(std::chrono::nanoseconds least, int share);
   std::chrono::nanoseconds length() const;
-  void close();
   Error wrong(const std::string& path, const std::string& difference) const;
 
   perf::PerfKernel* kernel_;

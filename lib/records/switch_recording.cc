@@ -205,8 +205,9 @@ void SwitchRecording::take_changed(RowSet& slots) {
 nanoseconds SwitchRecording::time_running(std::size_t group, nanoseconds enabled,
                                           nanoseconds recorded) const {
   const Group& of = groups_[group];
-  const bool has_the_pmu = !of.is_paused && !of.has_waited &&
-                           off_pmu_since_record(group) <= SwitchAttribution::kMaxOffPmu;
+  const nanoseconds off_since_record = off_pmu(group) - attribution_.off_pmu(group);
+  const bool has_the_pmu =
+      !of.is_paused && !of.has_waited && off_since_record <= SwitchAttribution::kMaxOffPmu;
   const bool had_the_pmu = of.is_perfect || enabled - recorded <= enabled / kOffsetsAreOneOf;
   return has_the_pmu && had_the_pmu ? enabled : std::min(recorded, enabled);
 }

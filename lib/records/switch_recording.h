@@ -120,7 +120,8 @@ class SwitchRecording {
     std::chrono::nanoseconds waited{};            ///< until then
     perf::GroupReading reading = {};              ///< the last one; enabled while it waited, too
     std::chrono::nanoseconds waited_when_read{};  ///< that part of its time enabled
-    /// Time and intervals off the PMU since it was opened: waited(), and as in SwitchAttribution.
+    /// Time and intervals off the PMU since it was opened: waited_when_read, and as in
+    /// SwitchAttribution.
     struct OffPmu {
       std::chrono::nanoseconds waited{};
       std::uint64_t imperfect = 0;
@@ -169,18 +170,10 @@ class SwitchRecording {
   /// On the whole CPU, since it was opened, while it had its turns.
   std::chrono::nanoseconds off_pmu(std::size_t group) const {
     const perf::GroupReading& reading = groups_[group].reading;
-    return reading.time_enabled - waited(group) - reading.time_running;
+    return reading.time_enabled - groups_[group].waited_when_read - reading.time_running;
   }
   std::chrono::nanoseconds base_time() const { return groups_.front().reading.time_enabled; }
   std::chrono::nanoseconds waiting_time(const Group& group) const;
-  /// For how long others have had their turns, since the group was opened.
-  std::chrono::nanoseconds waited(std::size_t group) const {
-    return groups_[group].waited_when_read;
-  }
-  /// For how long the group has been off the PMU since its last record, up to the last poll.
-  std::chrono::nanoseconds off_pmu_since_record(std::size_t group) const {
-    return off_pmu(group) - attribution_.off_pmu(group);
-  }
   bool is_on_its_cpu() const;
 
   perf::PerfKernel* kernel_;
