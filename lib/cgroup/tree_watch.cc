@@ -53,20 +53,21 @@ bool TreeWatch::has_room_for(const std::string& path) {
 }
 
 void TreeWatch::remove(const std::string& path) {
-  unwatched_.erase(path);
-  const auto watch = watches_.find(path);
-  if (watch == watches_.end()) return;
-  end_watch(watch->second);
-  forget(path);
+  if (const std::optional<int> watch = stop(path)) paths_.erase(*watch);
 }
 
-void TreeWatch::disappeared(const std::string& path) {
+/// It stays in paths_: what it has reported is still to be taken.
+void TreeWatch::disappeared(const std::string& path) { (void)stop(path); }
+
+/// Returns the watch that it had.
+std::optional<int> TreeWatch::stop(const std::string& path) {
   unwatched_.erase(path);
-  const auto watch = watches_.find(path);
-  if (watch == watches_.end()) return;
-  end_watch(watch->second);
-  watches_.erase(watch);  // but not from paths_: what it has reported is still to be taken
+  const std::optional<int> watch = watch_of(path);
+  if (!watch) return {};
+  end_watch(*watch);
+  watches_.erase(path);
   places_.remove(path);
+  return watch;
 }
 
 /// The end is reported after all that the watch has reported before. It may have ended already.
@@ -81,17 +82,10 @@ std::optional<int> TreeWatch::watch_of(const std::string& path) const {
 /// The path may have another watch by now.
 void TreeWatch::ended(std::unordered_map<int, std::string>::iterator watched) {
   if (watch_of(watched->second) == watched->first) {
-    forget(std::string(watched->second));
-  } else {
-    paths_.erase(watched);
+    watches_.erase(watched->second);
+    places_.remove(watched->second);
   }
-}
-
-void TreeWatch::forget(const std::string& path) {
-  const auto watch = watches_.find(path);
-  paths_.erase(watch->second);
-  watches_.erase(watch);
-  places_.remove(path);
+  paths_.erase(watched);
 }
 
 void TreeWatch::start_over() {

@@ -81,8 +81,8 @@ class TreeWatch {
  private:
   bool has_room_for(const std::string& path);
   void end_watch(int watch) const;
+  std::optional<int> stop(const std::string& path);
   void ended(std::unordered_map<int, std::string>::iterator watched);
-  void forget(const std::string& path);
   bool read_some(Clock::time_point now, Changes& changes);
 
   std::size_t max_watches_;
