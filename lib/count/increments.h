@@ -28,30 +28,23 @@ class Increments {
   /// It had the PMU all the time.
   void add_exact(std::size_t slot, std::chrono::nanoseconds enabled,
                  std::span<const std::uint64_t> counts) {
-    exact_.add(slot);
-    exact_values_.push_back(static_cast<std::uint64_t>(enabled.count()));
-    exact_values_.insert(exact_values_.end(), counts.begin(), counts.end());
+    exact_.add(slot, static_cast<std::uint64_t>(enabled.count()));
+    exact_.values.insert(exact_.values.end(), counts.begin(), counts.end());
   }
   void add(std::size_t slot, const estimate::GroupIncrement& group,
            std::span<const estimate::EventIncrement> events) {
-    estimated_.add(slot);
-    times_.push_back(times_of(group));
+    estimated_.add(slot, times_of(group));
     for (const estimate::EventIncrement& event : events) totals_.push_back(total_of(event));
   }
   /// Time in which nothing was counted.
   void add_times(std::size_t slot, const GroupTimes& times) {
-    estimated_.add(slot);
-    times_.push_back(times);
+    estimated_.add(slot, times);
     totals_.resize(totals_.size() + events_);
   }
   /// Time in which the target may have run, and nothing was counted.
-  void add_lost(std::size_t slot, std::chrono::nanoseconds time) {
-    lost_.add(slot);
-    lost_times_.push_back(time);
-  }
+  void add_lost(std::size_t slot, std::chrono::nanoseconds time) { lost_.add(slot, time); }
   void change_state(std::size_t slot, const GroupState& before, const GroupState& now) {
-    changed_.add(slot);
-    states_.push_back({before, now});
+    changed_.add(slot, {before, now});
   }
 
   std::size_t size() const {
@@ -61,15 +54,11 @@ class Increments {
   /// Not all of it was counted all the time.
   bool is_estimated() const { return !estimated_.slots.empty() || !lost_.slots.empty(); }
   void clear() {
-    for (Slots* slots : {&exact_, &estimated_, &lost_, &changed_}) {
-      empty(slots->slots);
-      slots->rise = true;
-    }
-    empty(exact_values_);
-    empty(times_);
+    exact_.clear();
+    estimated_.clear();
     empty(totals_);
-    empty(lost_times_);
-    empty(states_);
+    lost_.clear();
+    changed_.clear();
   }
 
   /// Calls for each element in `range`, in order,
@@ -78,28 +67,48 @@ class Increments {
   template <typename Sink>
   void for_each(SlotRange range, Sink&& sink) const {
     exact_.for_each(range, [&](std::size_t slot, std::size_t i) {
-      const std::span values = std::span(exact_values_).subspan(i * (events_ + 1), events_ + 1);
+      const std::span values = std::span(exact_.values).subspan(i * (events_ + 1), events_ + 1);
       sink.add_exact(slot, std::chrono::nanoseconds{values.front()}, values.subspan(1));
     });
     estimated_.for_each(range, [&](std::size_t slot, std::size_t i) {
-      sink.add(slot, times_[i], std::span(totals_).subspan(i * events_, events_));
+      sink.add(slot, estimated_.values[i], std::span(totals_).subspan(i * events_, events_));
     });
     lost_.for_each(range,
-                   [&](std::size_t slot, std::size_t i) { sink.add_lost(slot, lost_times_[i]); });
+                   [&](std::size_t slot, std::size_t i) { sink.add_lost(slot, lost_.values[i]); });
     changed_.for_each(range, [&](std::size_t slot, std::size_t i) {
-      sink.change_state(slot, states_[i].before, states_[i].now);
+      sink.change_state(slot, changed_.values[i].before, changed_.values[i].now);
     });
   }
 
  private:
-  /// They rise, except in a poll in which counters are opened or closed.
-  struct Slots {
+  /// Keeps the memory, as the next poll takes about as much; not that of a burst.
+  template <typename T>
+  static void empty(std::vector<T>& values) {
+    constexpr std::size_t kMuch = 1024;
+    const bool is_much = values.capacity() > kMuch && values.capacity() / 4 > values.size();
+    if (is_much) {
+      values = {};
+    } else {
+      values.clear();
+    }
+  }
+  /// Slots, and what is added of each. They rise, except in a poll in which counters are opened or
+  /// closed.
+  template <typename Value>
+  struct List {
     std::vector<std::uint32_t> slots;
+    std::vector<Value> values;
     bool rise = true;
 
-    void add(std::size_t slot) {
+    void add(std::size_t slot, const Value& value) {
       rise = rise && (slots.empty() || slots.back() <= slot);
       slots.push_back(static_cast<std::uint32_t>(slot));
+      values.push_back(value);
+    }
+    void clear() {
+      empty(slots);
+      empty(values);
+      rise = true;
     }
     template <typename Step>
     void for_each(SlotRange range, Step step) const {
@@ -114,32 +123,17 @@ class Increments {
       }
     }
   };
-  /// Keeps the memory, as the next poll takes about as much; not that of a burst.
-  template <typename T>
-  static void empty(std::vector<T>& values) {
-    constexpr std::size_t kMuch = 1024;
-    const bool is_much = values.capacity() > kMuch && values.capacity() / 4 > values.size();
-    if (is_much) {
-      values = {};
-    } else {
-      values.clear();
-    }
-  }
   struct StateChange {
     GroupState before;
     GroupState now;
   };
 
   std::size_t events_;
-  Slots exact_;
-  std::vector<std::uint64_t> exact_values_;  ///< of each the time in ns, and the counts
-  Slots estimated_;
-  std::vector<GroupTimes> times_;
-  std::vector<EventTotal> totals_;  ///< [i * events + event]
-  Slots lost_;
-  std::vector<std::chrono::nanoseconds> lost_times_;
-  Slots changed_;
-  std::vector<StateChange> states_;
+  List<std::uint64_t> exact_;  ///< values: of each the time in ns, and the counts
+  List<GroupTimes> estimated_;
+  std::vector<EventTotal> totals_;  ///< of those: [i * events + event]
+  List<std::chrono::nanoseconds> lost_;
+  List<StateChange> changed_;
 };
 
 }  // namespace pex::collect
