@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cgroup/inventory.h"
+
 namespace pex::cgroup {
 namespace {
 

@@ -10,7 +10,7 @@
 #include "base/small_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "cgroup/tree.h"
+#include "cgroup/inventory.h"
 #include "host/self_process.h"
 
 namespace pex::cgroup {

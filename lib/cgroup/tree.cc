@@ -1,17 +1,14 @@
 #include "cgroup/tree.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/utf8.h"
+#include "cgroup/inventory.h"
 
 namespace pex::cgroup {
 namespace {
@@ -22,13 +19,6 @@ constexpr std::chrono::minutes kReconcileAnyway{1};
 /// If names are lacking, and some directories are not watched or some changes not read yet.
 constexpr std::chrono::seconds kReconcileForNames{20};
 
-using Stream = std::unique_ptr<DIR, int (*)(DIR*)>;
-
-bool is_child_directory(const dirent& entry) {
-  return entry.d_type == DT_DIR && std::strcmp(entry.d_name, ".") != 0 &&
-         std::strcmp(entry.d_name, "..") != 0;
-}
-
 /// Opening a directory failed because of its rights or its path: what is below it is not known, and
 /// everything else is.
 bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
@@ -36,20 +26,10 @@ bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 Error cannot_read(int code, const std::string& directory) {
-  return Error{code, "read cgroup directory '" + directory + "'",
-               lacks_descriptors(code)
-                   ? remedy_for_descriptors(code)
-                   : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
+  return Error{code, "read cgroup directory '" + directory + "'", remedy_for_directory(code)};
 }
 
 }  // namespace
-
-bool lacks_descriptors(int code) { return code == EMFILE || code == ENFILE; }
-
-Remedy remedy_for_descriptors(int code) {
-  if (code == ENFILE) return "raise fs.file-max";
-  return "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n";
-}
 
 /// A byte that is not UTF-8, or a control character, is published as five or more.
 bool is_path_too_long(const std::string& path, std::size_t bytes) {
@@ -60,33 +40,6 @@ bool is_path_too_long(const std::string& path, std::size_t bytes) {
 
 bool Tree::is_too_long(const std::string& path) const {
   return is_path_too_long(path, limits_.path_bytes);
-}
-
-Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
-                                                           std::optional<dev_t> device,
-                                                           std::size_t most) {
-  UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!fd) return errno;
-  struct stat status {};
-  if (device && ::fstat(fd.get(), &status) != 0) return errno;
-  if (device && status.st_dev != *device) return EXDEV;
-  const Stream stream{::fdopendir(fd.get()), &::closedir};
-  if (!stream) return errno;
-  (void)fd.release();  // the stream closes it
-  std::vector<ChildDirectory> children;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(stream.get());
-    if (entry == nullptr && errno != 0) return errno;
-    if (entry == nullptr || children.size() == most) return children;
-    if (is_child_directory(*entry)) children.push_back({entry->d_name, entry->d_ino});
-  }
-}
-
-std::optional<std::uint64_t> inode_of(const std::string& directory) {
-  struct stat status {};
-  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
-  return status.st_ino;
 }
 
 Tree::Tree(std::string root, Selection selection, Limits limits)
@@ -245,8 +198,6 @@ Tree::Skipped Tree::skipped() const {
   return sum;
 }
 
-std::vector<std::string> Tree::take_changed_paths() { return std::exchange(changed_paths_, {}); }
-
 void Tree::apply(const TreeWatch::Change& change) {
   if (!names_all_ && !is_wanted(change.path)) return;
   change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(change) : disappeared(change);
@@ -320,10 +271,6 @@ void Tree::forget(const std::string& path) {
   erase(path);
   mark_missed(path, watch_.watch_of(parent_of(path)));
 }
-
-bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
-
-std::vector<std::string> Tree::take_missed_paths() { return std::exchange(missed_paths_, {}); }
 
 /// With everything below it, which is one range in the order of paths.
 void Tree::erase(const std::string& path) {

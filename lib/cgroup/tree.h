@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -121,7 +119,7 @@ class Tree {
 
   /// The paths at which a directory was created, removed or recreated since the last call: those
   /// for which directories() has changed.
-  std::vector<std::string> take_changed_paths();
+  std::vector<std::string> take_changed_paths() { return std::exchange(changed_paths_, {}); }
 
   /// One of them was found to be gone before inotify reported it.
   void forget(const std::string& path);
@@ -129,12 +127,12 @@ class Tree {
   /// Selected directories that were gone before they could be found, since the last call. Without
   /// those inside of a directory that was as short-lived. A path is there as often as it was
   /// missed.
-  std::vector<std::string> take_missed_paths();
+  std::vector<std::string> take_missed_paths() { return std::exchange(missed_paths_, {}); }
   std::uint64_t take_missed() { return take_missed_paths().size(); }
 
   /// Whether inotify's queue has overflowed since the last call: directories may have appeared and
   /// disappeared undetected.
-  bool take_overflow();
+  bool take_overflow() { return std::exchange(overflowed_, false); }
 
   /// Whether inotify reports everything; otherwise each update walks the whole tree.
   bool is_watched() const { return watch_.is_complete(); }
@@ -206,29 +204,7 @@ class Tree {
   std::vector<std::string> changed_paths_;
 };
 
-/// Whether opening a file failed for lack of descriptors, which is temporary.
-bool lacks_descriptors(int code);
-
-/// What to raise then: the limit of the process, or that of the machine.
-Remedy remedy_for_descriptors(int code);
-
 /// Longer than that, as it would be published.
 bool is_path_too_long(const std::string& path, std::size_t bytes = Tree::kMaxPathBytes);
-
-/// A directory as its parent lists it.
-struct ChildDirectory {
-  std::string name;
-  std::uint64_t inode = 0;
-};
-
-/// The directories in a directory, in any order, at most `most`. Opens that directory only: the
-/// inode numbers are those of readdir(3). Fails with the errno of opening or reading it; with EXDEV
-/// if it is not on `device`.
-Result<std::vector<ChildDirectory>, int> child_directories(
-    const std::string& directory, std::optional<dev_t> device = {},
-    std::size_t most = std::numeric_limits<std::size_t>::max());
-
-/// The inode of the directory that has this name now; nothing if none has.
-std::optional<std::uint64_t> inode_of(const std::string& directory);
 
 }  // namespace pex::cgroup

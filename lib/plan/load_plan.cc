@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "cgroup/inventory.h"
 #include "cgroup/tree.h"
 #include "cgroup/use/cpu_use.h"
 #include "config/default_config.h"

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "cgroup/inventory.h"
 #include "cgroup/path_info.h"
 
 namespace pex::cgroup {
@@ -179,10 +180,7 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   struct stat status {};
   if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) {
     const int code = errno;
-    return Error{code, "open cgroup directory '" + directory + "'",
-                 lacks_descriptors(code)
-                     ? remedy_for_descriptors(code)
-                     : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
+    return Error{code, "open cgroup directory '" + directory + "'", remedy_for_directory(code)};
   }
   cgroup->id = status.st_ino;
   cgroup->of_root = names_of_root(tree_.root(), path);

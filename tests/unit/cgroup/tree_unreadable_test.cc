@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "cgroup/inventory.h"
 #include "cgroup/tree.h"
 #include "support/few_descriptors.h"
 #include "support/ordinary_user.h"
@@ -109,9 +110,9 @@ TEST_F(TreeTest, MakesUpLaterForWhatItCouldNotReadForWantOfDescriptors) {
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b"), Key("/b/x")));
 }
 
-TEST(RemedyForDescriptorsTest, IsTheLimitOfTheProcessOrThatOfTheMachine) {
-  EXPECT_EQ(remedy_for_descriptors(EMFILE).text(), "raise RLIMIT_NOFILE, or ulimit -n");
-  EXPECT_EQ(remedy_for_descriptors(ENFILE).text(), "raise fs.file-max");
+TEST(RemedyForDirectoryTest, IsTheLimitOfTheProcessOrThatOfTheMachineIfDescriptorsLack) {
+  EXPECT_EQ(remedy_for_directory(EMFILE).text(), "raise RLIMIT_NOFILE, or ulimit -n");
+  EXPECT_EQ(remedy_for_directory(ENFILE).text(), "raise fs.file-max");
 }
 
 /// Makes directories inside of each other until their path is too long for any system call.
