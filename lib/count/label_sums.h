@@ -158,9 +158,17 @@ class LabelSums {
   void hold_shares();
   void join(std::span<const GroupTable* const> tables);
   void join(std::size_t slot, std::size_t number, std::span<const GroupTable* const> tables);
+  /// Whether an outer one is in the same sum that `counts(slot)`.
   template <typename Counts>
   bool is_contained(const CgroupTarget& target, std::size_t slot, std::size_t number,
-                    Counts counts) const;
+                    Counts counts) const {
+    return std::any_of(target.around.begin(), target.around.end(), [&](std::size_t outer) {
+      return counts(outer) &&
+             members_[outer].places[number].sum == members_[slot].places[number].sum;
+    });
+  }
+  /// Whether it is counted on all CPUs on which it should be.
+  static bool is_whole(const GroupRow& row) { return row.counted_on > 0 && !lacks_coverage(row); }
   void add_states(const Snapshot& snapshot);
   void note_age(Clock::time_point now);
   void end_idle(Clock::time_point now);
