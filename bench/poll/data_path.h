@@ -58,7 +58,7 @@ class DataPath {
   }
 
   /// What the source of the CPU has to do between two polls.
-  void drain(int cpu) { cycles_[static_cast<std::size_t>(cpu)]->between_polls(); }
+  void drain(int cpu) { cycles_[static_cast<std::size_t>(cpu)]->source().between_polls(); }
 
   /// A poll of all CPUs, without the join.
   void open();

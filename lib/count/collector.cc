@@ -60,10 +60,9 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
       shared_(std::make_shared<SharedByWorkers>()),
       late_after_(timeouts.late),
       descriptor_(tracker.descriptor()),
-      plan_(tracker.plan()),
       tracker_(std::move(tracker)),
-      models_(std::make_shared<const EventModels>(*plan_)),
-      ledger_(std::make_unique<Ledger>(plan_)) {}
+      models_(std::make_shared<const EventModels>(*tracker_.plan())),
+      ledger_(std::make_unique<Ledger>(tracker_.plan())) {}
 
 Collector::~Collector() {
   if (polls_.joinable()) (void)end();
@@ -162,11 +161,10 @@ void Collector::poll_now() {
 void Collector::apply_changes() {
   const std::unique_ptr<TargetTracker::Changes> changes{changes_.exchange(nullptr)};
   if (!changes) return;
-  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, changes->plan);
   auto models = std::make_shared<EventModels>(*models_);
-  models->follow(*before, *plan_);
+  models->follow(*tracker_.plan(), *changes->plan);
   models_ = std::move(models);
-  ledger_->follow(plan_);
+  ledger_->follow(changes->plan);
   tracker_.change(std::move(*changes));
 }
 
@@ -197,8 +195,8 @@ Worker& Collector::worker_for(int cpu) {
                        [](const auto& worker, int number) { return worker->cpu() < number; });
   if (place != workers_.end() && (*place)->cpu() == cpu) return **place;
   ledger_->add_cpu(cpu);
-  return **workers_.insert(place,
-                           std::make_shared<Worker>(shared_, sources_.create(cpu), plan_, cpu));
+  return **workers_.insert(
+      place, std::make_shared<Worker>(shared_, sources_.create(cpu), tracker_.plan(), cpu));
 }
 
 void Collector::start_missing_threads() {
@@ -221,10 +219,10 @@ std::vector<PollCycle*> Collector::do_parts(Round round) {
   }
   shared_->latch.start(++round_, free.size());
   for (Worker* worker : free) {
-    worker->begin(
-        round_,
-        {plan_, targets_, models_, round == Round::kReconciliation, counted_ == Counted::kSoftware},
-        started_);
+    worker->begin(round_,
+                  {tracker_.plan(), targets_, models_, round == Round::kReconciliation,
+                   counted_ == Counted::kSoftware},
+                  started_);
   }
   for (Worker* worker : free) {
     if (worker->has_thread()) continue;
@@ -282,7 +280,7 @@ std::vector<PollCycle*> Collector::take_results() {
     if (part == nullptr) continue;
     parts.push_back(part);
     const ModelUpdates& update = part->model_updates();
-    if (update.has_learned && part->plan() == plan_) updates.push_back(&update);
+    if (update.has_learned && part->plan() == tracker_.plan()) updates.push_back(&update);
   }
   if (updates.empty()) return parts;
   auto models = std::make_shared<EventModels>(*models_);

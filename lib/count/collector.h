@@ -148,7 +148,6 @@ class Collector {
   std::function<void()> reconciled_;  ///< set before is_reconciling_
 
   // Belongs to the polls thread.
-  std::shared_ptr<const CountingPlan> plan_;
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;

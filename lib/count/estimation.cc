@@ -53,7 +53,7 @@ void Estimation::resize(std::size_t targets) {
   absence_.resize(targets);
   changed_.resize(targets);
   kept_.resize(targets);
-  if (can_lose_pmu()) {
+  if (plan_->can_lose_pmu()) {
     fit(shared_, targets);
     fit(estimators_, targets, blank_estimator(*plan_));
   }
@@ -65,7 +65,7 @@ void Estimation::forget(std::size_t target) {
   absence_.forget(target);
   changed_.remove(target);
   kept_.forget(target);
-  if (can_lose_pmu()) {
+  if (plan_->can_lose_pmu()) {
     shared_[target] = {};
     estimators_[target] = blank_estimator(*plan_);
   }
@@ -73,7 +73,7 @@ void Estimation::forget(std::size_t target) {
 }
 
 void Estimation::begin(std::size_t target) {
-  if (!can_lose_pmu()) return;
+  if (!plan_->can_lose_pmu()) return;
   shared_[target].wanted = {};
   shared_[target].starved_polls = 0;
 }
@@ -88,7 +88,7 @@ void Estimation::end(std::size_t target) {
 }
 
 estimate::GroupEstimator* Estimation::find_estimator(std::size_t target) {
-  if (can_lose_pmu()) return &estimators_[target];
+  if (plan_->can_lose_pmu()) return &estimators_[target];
   return inexact_.empty() ? nullptr : inexact_[target].get();
 }
 
@@ -146,7 +146,7 @@ Estimation::Faults Estimation::add_estimate(std::size_t target, const perf::Grou
   estimate::Interval interval = interval_of(since, *plan_, always_on);
   const bool is_whole = since.unreadable.none();
   interval.fell |= is_whole && !possible_.contain(interval.counts, since.enabled);
-  if (can_lose_pmu()) {
+  if (plan_->can_lose_pmu()) {
     interval.enabled = shared_[target].wanted.advance(since.enabled, always_on.clock,
                                                       held.is_rotated || held.is_paused);
     interval.is_stopped = held.is_stopped && !held.is_paused;
@@ -194,13 +194,13 @@ void Estimation::mark_unchanged(std::size_t target) {
 // --- time that was not counted ------------------------------------------------------------------
 
 void Estimation::add_loss(std::size_t target, std::optional<nanoseconds> on_cpu) {
-  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(on_cpu));
+  if (plan_->can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(on_cpu));
   known_[target].wanted = true;
   changed_.add(target);
 }
 
 void Estimation::end_loss(std::size_t target, std::optional<nanoseconds> on_cpu) {
-  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.closed(on_cpu));
+  if (plan_->can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.closed(on_cpu));
 }
 
 void Estimation::add_unmeasured(std::size_t target, std::optional<nanoseconds> wanted) {

@@ -135,7 +135,7 @@ class Estimation {
   /// then, if that is known. What it does from then on is enabled.
   void begin(std::size_t target);
   void set_opened_at(std::size_t target, std::optional<std::chrono::nanoseconds> on_cpu) {
-    if (can_lose_pmu()) shared_[target].wanted.open(on_cpu);
+    if (plan_->can_lose_pmu()) shared_[target].wanted.open(on_cpu);
   }
   /// It is closed, after its last interval.
   void end(std::size_t target);
@@ -150,7 +150,7 @@ class Estimation {
 
   /// It is without its place since its last reading.
   void detect_loss(std::size_t target) {
-    if (can_lose_pmu()) shared_[target].wanted.detect_loss();
+    if (plan_->can_lose_pmu()) shared_[target].wanted.detect_loss();
   }
   /// The same, and the time up to now is unmeasured.
   void add_loss(std::size_t target, std::optional<std::chrono::nanoseconds> on_cpu);
@@ -187,7 +187,7 @@ class Estimation {
 
   /// It is needed soon: its memory is loaded meanwhile.
   void prefetch(std::size_t target) const {
-    if (!can_lose_pmu()) return;
+    if (!plan_->can_lose_pmu()) return;
     __builtin_prefetch(&shared_[target], 1);
     __builtin_prefetch(&estimators_[target], 1);
   }
@@ -200,7 +200,6 @@ class Estimation {
     bool had_the_pmu = false;
   };
 
-  bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
   estimate::GroupEstimator* find_estimator(std::size_t target);
   estimate::GroupEstimator& estimator(std::size_t target);
   void add_exactly(std::size_t target, const perf::GroupInterval& since);

@@ -75,13 +75,8 @@ class PollCycle {
   /// was reopened, and a thread pinned to it may have been moved away.
   bool cpu_was_offline() const { return offline_for_.has_value(); }
 
-  /// See CounterSource.
-  int descriptor() const { return source_->descriptor(); }
-  std::optional<std::chrono::nanoseconds> due_in() { return source_->due_in(); }
-  void between_polls() { source_->between_polls(); }
-
-  /// Grows with all progress; from any thread.
-  std::uint64_t progress() const { return source_->progress(); }
+  /// For what it does between polls. Its progress may be asked for from any thread.
+  CounterSource& source() const { return *source_; }
 
   /// All targets of each group of a scope, in the order of the plan.
   std::span<const TargetGroups> groups_of_cpu() const { return cpu_scope_.groups; }

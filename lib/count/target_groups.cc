@@ -294,7 +294,7 @@ void TargetGroups::note_pause(const Result<>& done, const cgroup::Cgroup* cgroup
 }
 
 void TargetGroups::set_rotated(std::size_t target, bool rotated) {
-  if (!can_lose_pmu()) return;  // always counts
+  if (!plan_->can_lose_pmu()) return;  // always counts
   slots_[target].is_rotated = rotated;
   estimation_.forget_starving(target);
 }

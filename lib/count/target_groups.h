@@ -167,7 +167,6 @@ class TargetGroups {
     GroupState reported = {};  ///< by change_state()
   };
 
-  bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
   void pause(std::size_t target, PollReport& report);
   void note_pause(const Result<>& done, const cgroup::Cgroup* cgroup, PollReport& report);
   int note_refusal(std::size_t target, const perf::OpenFailure& failure,

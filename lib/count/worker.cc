@@ -90,8 +90,9 @@ bool Worker::release_thread() {
 void Worker::serve() {
   host::block_signals();
   for (;;) {
-    if (wake_.wait(cycle_->descriptor(), cycle_->due_in()) != WakeUp::Cause::kPosted) {
-      cycle_->between_polls();
+    CounterSource& source = cycle_->source();
+    if (wake_.wait(source.descriptor(), source.due_in()) != WakeUp::Cause::kPosted) {
+      source.between_polls();
       continue;
     }
     if (is_joining_.load(std::memory_order_acquire)) join_pieces();

@@ -56,7 +56,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool is_at_work() const { return is_at_work_; }
   bool is_at_work_in(std::uint32_t round) const { return is_at_work_ && round_ == round; }
   bool has_ended() const { return has_ended_; }
-  std::uint64_t progress() const { return cycle_->progress(); }
+  std::uint64_t progress() const { return cycle_->source().progress(); }
   /// Since the last call, or since its part began.
   bool has_made_progress();
   /// If a real-time task keeps it off its CPU, it continues elsewhere.

@@ -67,6 +67,8 @@ struct GroupPlan {
 
   /// The number of events whose counts are estimated; they come first.
   std::size_t estimated() const { return events.size() - auxiliary_events; }
+  /// It shares the PMU, or it is pinned, and may be refused its place.
+  bool can_lose_pmu() const { return shares_pmu || mode.pinned; }
   /// Shares the PMU with others, without a guaranteed place.
   bool is_multiplexed() const { return shares_pmu && !mode.pinned; }
 

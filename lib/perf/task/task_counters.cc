@@ -166,19 +166,10 @@ const OpenFailure* TaskCounters::refusal(std::size_t group) const {
   return refusal ? &*refusal : nullptr;
 }
 
-Result<> TaskCounters::enable(PerfKernel& kernel) const {
+Result<> TaskCounters::each_part(PerfKernel& kernel, Switch turn) const {
   for (const Opened& group : groups_) {
     for (const CounterGroup& part : group.parts) {
-      if (Result<> enabled = part.enable(kernel); !enabled) return enabled;
-    }
-  }
-  return {};
-}
-
-Result<> TaskCounters::disable(PerfKernel& kernel) const {
-  for (const Opened& group : groups_) {
-    for (const CounterGroup& part : group.parts) {
-      if (Result<> disabled = part.disable(kernel); !disabled) return disabled;
+      if (Result<> turned = (part.*turn)(kernel); !turned) return turned;
     }
   }
   return {};

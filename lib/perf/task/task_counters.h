@@ -80,8 +80,8 @@ class TaskCounters {
   std::size_t uncertain_threads() const { return uncertain_threads_; }
 
   /// Starts, and stops, counting of all groups.
-  Result<> enable(PerfKernel& kernel) const;
-  Result<> disable(PerfKernel& kernel) const;
+  Result<> enable(PerfKernel& kernel) const { return each_part(kernel, &CounterGroup::enable); }
+  Result<> disable(PerfKernel& kernel) const { return each_part(kernel, &CounterGroup::disable); }
 
   /// The sum of a group over all its threads. kOffPmu: it is pinned, and at least one of them lost
   /// its place on the PMU; it is requested again, and the sum is without these. Fails with ECHILD
@@ -95,6 +95,8 @@ class TaskCounters {
     std::optional<OpenFailure> refusal;
   };
 
+  using Switch = Result<> (CounterGroup::*)(PerfKernel& kernel) const;
+  Result<> each_part(PerfKernel& kernel, Switch turn) const;
   void open_in(PerfKernel& kernel, std::span<const TaskGroup> groups, const Place& thread);
   void refuse_ended();
 

@@ -102,11 +102,11 @@ TEST(CounterSourceTest, WhatHasNotChangedIsPassedOver) {
 TEST(CounterSourceTest, ItsProgressIsThatOfTheCycle) {
   Machine machine{1, 3};
   machine.poll();
-  const std::uint64_t before = machine.cycle(0).progress();
+  const std::uint64_t before = machine.cycle(0).source().progress();
 
   machine.poll();
 
-  EXPECT_EQ(machine.cycle(0).progress(), before + 3);
+  EXPECT_EQ(machine.cycle(0).source().progress(), before + 3);
 }
 
 /// What software_plan() costs on four CPUs.

@@ -313,7 +313,7 @@ TEST_F(RecordSourceTest, KeepsABoundedNumberOfNamesBetweenTwoPollsAndFewerLongOn
        {std::pair{std::string("/a"), NamesRing::kMaxNames}, std::pair{of_3400_bytes, most_long}}) {
     for (std::uint64_t cgroup = 0; cgroup < most + 100; ++cgroup) {
       report_cgroup(1000 + cgroup, path);
-      cycle_->between_polls();
+      cycle_->source().between_polls();
     }
 
     poll();
@@ -544,7 +544,7 @@ TEST_F(NamesOfRecordSourceTest, ReportsCgroupsThatAreMadeWhileOtherCpusHaveRecor
   poll();
   EXPECT_EQ(poll().now.open_events, before + 1);
   EXPECT_THAT(events().still_open(), SizeIs(1));
-  EXPECT_GE(cycle_->descriptor(), 0);
+  EXPECT_GE(cycle_->source().descriptor(), 0);
 
   report_cgroup(kB, "/b");
   poll();
@@ -556,7 +556,7 @@ TEST_F(NamesOfRecordSourceTest, ReportsCgroupsThatAreMadeWhileOtherCpusHaveRecor
   set_other_cpu(false);
   poll();
   EXPECT_EQ(poll().now.open_events, before);
-  EXPECT_EQ(cycle_->descriptor(), -1);
+  EXPECT_EQ(cycle_->source().descriptor(), -1);
 }
 
 TEST_F(NamesOfRecordSourceTest, ReportsThemAlsoIfTheRingIsReadBetweenPolls) {
@@ -564,7 +564,7 @@ TEST_F(NamesOfRecordSourceTest, ReportsThemAlsoIfTheRingIsReadBetweenPolls) {
   poll();
   report_cgroup(kB, "/b");
 
-  cycle_->between_polls();
+  cycle_->source().between_polls();
   poll();
 
   EXPECT_THAT(feedback_.named, SizeIs(1));
@@ -584,7 +584,7 @@ TEST_F(NamesOfRecordSourceTest, CountsWithoutARingIfItIsRefused) {
 
   EXPECT_GT(tries, 0U);
   EXPECT_EQ(refusals, tries) << "tried once";
-  EXPECT_EQ(cycle_->descriptor(), -1);
+  EXPECT_EQ(cycle_->source().descriptor(), -1);
 
   kernel_.pass(1min);
   poll();
@@ -978,8 +978,8 @@ class TurnsRecordSourceTest : public RecordSourceTest {
     }
   }
   void finish_turn() {
-    pass(cycle_->due_in().value_or(1s));
-    cycle_->between_polls();
+    pass(cycle_->source().due_in().value_or(1s));
+    cycle_->source().between_polls();
   }
   /// Until it is known that not all fit.
   void begin_turns() {
@@ -997,8 +997,8 @@ class TurnsRecordSourceTest : public RecordSourceTest {
 
 TEST_F(TurnsRecordSourceTest, GroupsThatDoNotFitTogetherCountInTurns) {
   EXPECT_TRUE(counts(1) && counts(2));
-  ASSERT_TRUE(cycle_->due_in());
-  EXPECT_LE(*cycle_->due_in(), 100ms);
+  ASSERT_TRUE(cycle_->source().due_in());
+  EXPECT_LE(*cycle_->source().due_in(), 100ms);
 
   begin_turns();
   EXPECT_NE(counts(1), counts(2));
@@ -1020,17 +1020,17 @@ TEST_F(TurnsRecordSourceTest, AllCountWhileTheThreadIsKeptOffItsCpu) {
   finish_turn();
 
   EXPECT_TRUE(counts(1) && counts(2));
-  EXPECT_FALSE(cycle_->due_in());
+  EXPECT_FALSE(cycle_->source().due_in());
 }
 
 TEST_F(TurnsRecordSourceTest, ATurnEndsInItsTimeHoweverOftenItIsPolled) {
   begin_turns();
   const bool was_first = counts(1);
-  const nanoseconds rest = cycle_->due_in().value();
+  const nanoseconds rest = cycle_->source().due_in().value();
 
   pass(rest - 1ms);
   poll();
-  cycle_->between_polls();
+  cycle_->source().between_polls();
 
   EXPECT_EQ(counts(1), was_first);
   pass(1ms);
@@ -1126,13 +1126,13 @@ TEST_F(RecordSourceTest, AGroupThatNeedsItsOwnLeaderIsCountedByDescriptorsAndOth
 
 TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
   make_cycle();
-  EXPECT_EQ(cycle_->descriptor(), -1);
+  EXPECT_EQ(cycle_->source().descriptor(), -1);
   target("/a", kA);
   poll();
 
-  EXPECT_EQ(events().number_of(cycle_->descriptor()), events().still_open().front());
+  EXPECT_EQ(events().number_of(cycle_->source().descriptor()), events().still_open().front());
   turn(kA, 0, 9);
-  cycle_->between_polls();
+  cycle_->source().between_polls();
   EXPECT_EQ(ring().tail(), ring().head());
   poll();
   EXPECT_EQ(total(0, 1), 9U);
