@@ -38,7 +38,7 @@ bool is_in_new_group(const Measure& measure, const collect::ScopePlan& now,
   });
 }
 
-/// They are empty where the scope had no groups, and of points that were not made yet.
+/// They are empty where the scope had no groups.
 void follow_groups(const collect::ScopePlan& before, const collect::ScopePlan& now,
                    PmuTimes& times) {
   times.resize(before.groups.size());
@@ -81,8 +81,10 @@ void Activity::change(const collect::Snapshot& snapshot) {
   change_scope(host_, Scope::kCpu, of_cpu);
   for (auto& [path, track] : cgroups_) change_scope(track, Scope::kCgroup, of_cgroup);
   for (auto& [key, track] : sums_) change_scope(track, Scope::kCgroup, of_cgroup);
-  for (PmuTimes& times : pmu_times_[0]) follow_groups(plan->cpu, plan_->cpu, times);
-  for (PmuTimes& times : pmu_times_[1]) follow_groups(plan->cgroup, plan_->cgroup, times);
+  for (End& end : ends_) {
+    follow_groups(plan->cpu, plan_->cpu, end.pmu_times[0]);
+    follow_groups(plan->cgroup, plan_->cgroup, end.pmu_times[1]);
+  }
 }
 
 /// Measures that both plans have keep their points. The totals of some of them begin again.
@@ -122,11 +124,10 @@ void Activity::open_point(Clock::time_point now, const CpuTime& used) {
   };
   ends_.push_back({now,
                    now - *last_,
-                   {growth(used_.uncounted, used.uncounted), growth(used_.machine, used.machine)}});
+                   {growth(used_.uncounted, used.uncounted), growth(used_.machine, used.machine)},
+                   {PmuTimes(plan_->cpu.groups.size()), PmuTimes(plan_->cgroup.groups.size())}});
   if (ends_.size() > kPoints) ends_.pop_front();
   ++points_made_;
-  pmu_times_[0][slot(0)].assign(plan_->cpu.groups.size(), {});
-  pmu_times_[1][slot(0)].assign(plan_->cgroup.groups.size(), {});
 }
 
 void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
@@ -202,7 +203,7 @@ void Activity::fill_point(Track& track, const Reading& reading) {
 }
 
 void Activity::add_pmu_times(const PmuTimes& before, const PmuTimes& now, Scope scope) {
-  PmuTimes& sums = pmu_times_[index(scope)][slot(0)];
+  PmuTimes& sums = ends_.back().pmu_times[index(scope)];
   for (std::size_t group = 0; group < sums.size(); ++group) {
     if (now[group].enabled < before[group].enabled) continue;
     sums[group].enabled += now[group].enabled - before[group].enabled;
@@ -225,16 +226,14 @@ std::size_t Activity::recent_points() const {
 
 Activity::Seconds Activity::recent() const {
   Seconds sum{};
-  for (std::size_t age = 0; age < recent_points(); ++age) {
-    sum += ends_[ends_.size() - 1 - age].length;
-  }
+  for (std::size_t age = 0; age < recent_points(); ++age) sum += end(age).length;
   return sum;
 }
 
 Activity::CpuTime Activity::recent_cpu_time() const {
   CpuTime sum{};
   for (std::size_t age = 0; age < recent_points(); ++age) {
-    const CpuTime& used = ends_[ends_.size() - 1 - age].used;
+    const CpuTime& used = end(age).used;
     sum = {sum.uncounted + used.uncounted, sum.machine + used.machine};
   }
   return sum;
@@ -266,7 +265,7 @@ Rates Activity::recent_of(const Track& track, Scope scope) const {
   Mean cycles_with_instructions;
   Mean instructions_with_cycles;
   for (std::size_t age = 0; age < recent_points(); ++age) {
-    const double length = ends_[ends_.size() - 1 - age].length.count();
+    const double length = end(age).length.count();
     std::optional<double> cycles;
     std::optional<double> instructions;
     for (std::size_t i = 0; i < measures.size(); ++i) {
@@ -338,7 +337,7 @@ Activity::Points Activity::points_of_sum(const std::string& name,
 std::optional<double> Activity::recent_running_ratio(Scope scope, std::size_t group) const {
   PmuTime sum;
   for (std::size_t age = 0; age < recent_points(); ++age) {
-    const PmuTimes& pmu_times = pmu_times_[index(scope)][slot(age)];
+    const PmuTimes& pmu_times = end(age).pmu_times[index(scope)];
     if (group >= pmu_times.size()) return {};
     sum.enabled += pmu_times[group].enabled;
     sum.running += pmu_times[group].running;

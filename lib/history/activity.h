@@ -127,8 +127,10 @@ class Activity {
   struct End {
     Clock::time_point at;
     Seconds length{};
-    CpuTime used{};  ///< in the point
+    CpuTime used{};                       ///< in the point
+    std::array<PmuTimes, 2> pmu_times{};  ///< the same, by Scope
   };
+  const End& end(std::size_t age) const { return ends_[ends_.size() - 1 - age]; }
 
   std::shared_ptr<const collect::CountingPlan> plan_;
   BootClock::time_point since_;                   ///< when the totals began, at 0
@@ -141,9 +143,6 @@ class Activity {
   Track host_;
   std::unordered_map<std::string, Track> cgroups_;  ///< by path
   std::map<SumKey, Track> sums_;
-  /// By Scope a ring: in that point.
-  std::array<std::vector<PmuTimes>, 2> pmu_times_ = {std::vector<PmuTimes>(kPoints),
-                                                     std::vector<PmuTimes>(kPoints)};
 };
 
 }  // namespace pex::history
