@@ -130,31 +130,14 @@ int await_exec(int channel) {
 }  // namespace
 
 Command::Command(int pid, UniqueFd channel)
-    : pid_(pid), channel_(std::move(channel)), end_fd_(host::watch_process(pid)) {}
-
-Command::Command(Command&& other) noexcept
-    : name_(std::move(other.name_)),
-      pid_(std::exchange(other.pid_, -1)),
-      is_reaped_(other.is_reaped_),
-      channel_(std::move(other.channel_)),
-      end_fd_(std::move(other.end_fd_)),
-      end_(other.end_),
-      cpu_time_(other.cpu_time_) {}
+    : state_{.pid = pid, .channel = std::move(channel), .end_fd = host::watch_process(pid)} {}
 
 Command& Command::operator=(Command&& other) noexcept {
   if (this == &other) return *this;
   end();
-  name_ = std::move(other.name_);
-  pid_ = std::exchange(other.pid_, -1);
-  is_reaped_ = other.is_reaped_;
-  channel_ = std::move(other.channel_);
-  end_fd_ = std::move(other.end_fd_);
-  end_ = other.end_;
-  cpu_time_ = other.cpu_time_;
+  state_ = std::exchange(other.state_, {});
   return *this;
 }
-
-Command::~Command() { end(); }
 
 Result<Command> Command::prepare(const std::vector<std::string>& arguments, Outlives outlives) {
   if (arguments.empty()) return Error{EINVAL, "execute a command without a program", {}};
@@ -176,15 +159,15 @@ Result<Command> Command::prepare(const std::vector<std::string>& arguments, Outl
     run_child(childs.get(), pointers.data(), outlives, parent);
   }
   Command command{pid, std::move(ours)};
-  command.name_ = arguments.front();
+  command.state_.name = arguments.front();
   return command;
 }
 
 Result<> Command::start() {
-  const std::string attempted = "execute '" + name_ + "'";
-  if (!channel_) return Error{EALREADY, attempted, {}};
-  const UniqueFd channel = std::move(channel_);
-  cpu_time_ = -cpu_time_of(pid_);
+  const std::string attempted = "execute '" + state_.name + "'";
+  if (!state_.channel) return Error{EALREADY, attempted, {}};
+  const UniqueFd channel = std::move(state_.channel);
+  state_.cpu_time = -cpu_time_of(state_.pid);
   const char go = 1;
   // A child that a signal has ended meanwhile is a program that ended: wait() reports how.
   (void)!::send(channel.get(), &go, 1, MSG_NOSIGNAL);
@@ -195,42 +178,44 @@ Result<> Command::start() {
 }
 
 Result<std::optional<CommandEnd>> Command::wait_with(int options) {
-  if (end_) return end_;
+  if (state_.end) return state_.end;
   int status = 0;
   rusage used{};
   pid_t ended = 0;
   do {
-    ended = is_reaped_ ? -1 : ::wait4(pid_, &status, options, &used);
-  } while (ended < 0 && !is_reaped_ && errno == EINTR);
+    ended = state_.is_reaped ? -1 : ::wait4(state_.pid, &status, options, &used);
+  } while (ended < 0 && !state_.is_reaped && errno == EINTR);
   if (ended == 0) return std::optional<CommandEnd>{};
   if (ended < 0) {
-    is_reaped_ = true;
-    return Error{ECHILD, "wait for the end of '" + name_ + "'",
+    state_.is_reaped = true;
+    return Error{ECHILD, "wait for the end of '" + state_.name + "'",
                  "wait for it in one place, and do not ignore SIGCHLD"};
   }
-  is_reaped_ = true;
-  cpu_time_ += as_time(used.ru_utime) + as_time(used.ru_stime);
-  end_ = WIFSIGNALED(status) ? CommandEnd{0, WTERMSIG(status)} : CommandEnd{WEXITSTATUS(status), 0};
-  return end_;
+  state_.is_reaped = true;
+  state_.cpu_time += as_time(used.ru_utime) + as_time(used.ru_stime);
+  state_.end =
+      WIFSIGNALED(status) ? CommandEnd{0, WTERMSIG(status)} : CommandEnd{WEXITSTATUS(status), 0};
+  return state_.end;
 }
 
 Result<std::optional<CommandEnd>> Command::poll_end() { return wait_with(WNOHANG); }
 
 Result<CommandEnd> Command::wait() {
-  if (channel_) return Error{EINVAL, "wait for the end of '" + name_ + "'", "start it first"};
+  if (state_.channel)
+    return Error{EINVAL, "wait for the end of '" + state_.name + "'", "start it first"};
   const Result<std::optional<CommandEnd>> end = wait_with(0);
   if (!end) return end.error();
   return **end;
 }
 
 Result<> Command::send_signal(int signal) {
-  const bool is_there = pid_ > 0 && !is_reaped_;
-  if (is_there && ::kill(pid_, signal) == 0) return {};
-  return Error{is_there ? errno : ESRCH, "send a signal to '" + name_ + "'", {}};
+  const bool is_there = state_.pid > 0 && !state_.is_reaped;
+  if (is_there && ::kill(state_.pid, signal) == 0) return {};
+  return Error{is_there ? errno : ESRCH, "send a signal to '" + state_.name + "'", {}};
 }
 
 void Command::end() {
-  if (pid_ < 0 || is_reaped_) return;
+  if (state_.pid < 0 || state_.is_reaped) return;
   const bool will_end = bool{send_signal(SIGKILL)};
   (void)wait_with(will_end ? 0 : WNOHANG);
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -51,21 +52,21 @@ class Command {
   static Result<Command> prepare(const std::vector<std::string>& arguments,
                                  Outlives outlives = Outlives::kThread);
 
-  Command(Command&& other) noexcept;
+  Command(Command&& other) noexcept : state_(std::exchange(other.state_, {})) {}
   Command& operator=(Command&& other) noexcept;
   /// Ends the program with SIGKILL if it has not ended, and waits for that, so that no zombie is
   /// left. A program that became another user's (sudo) and may not be killed is left running.
-  ~Command();
+  ~Command() { end(); }
 
   /// Also after its end; then another process may have the number.
-  int pid() const { return pid_; }
+  int pid() const { return state_.pid; }
 
   /// Lets it execute the program, and returns when it does. Fails with the errno of execve(2), such
   /// as ENOENT; then the process has ended. A second call fails with EALREADY.
   Result<> start();
 
   /// Readable once the process has ended (pidfd_open(2)); -1 before Linux 5.3.
-  int end_fd() const { return end_fd_.get(); }
+  int end_fd() const { return state_.end_fd.get(); }
 
   /// How it ended; nothing while it has not. Fails with ECHILD if something else of this process
   /// has waited for it.
@@ -75,7 +76,7 @@ class Command {
 
   /// After its end: the user and system time since start() of the process, and of its descendants
   /// that were waited for (getrusage(2)). Includes some tenths of a millisecond before execve(2).
-  std::chrono::nanoseconds cpu_time() const { return cpu_time_; }
+  std::chrono::nanoseconds cpu_time() const { return state_.cpu_time; }
 
   /// Fails as kill(2) does, such as EPERM for a program that became another user's. After the end
   /// was waited for, nothing is sent: ESRCH.
@@ -86,13 +87,16 @@ class Command {
   Result<std::optional<CommandEnd>> wait_with(int options);
   void end();
 
-  std::string name_;
-  int pid_ = -1;
-  bool is_reaped_ = false;
-  UniqueFd channel_;  ///< to the waiting process; empty once it is started
-  UniqueFd end_fd_;
-  std::optional<CommandEnd> end_;
-  std::chrono::nanoseconds cpu_time_{};  ///< until it ends: negative, that before start()
+  struct State {
+    std::string name = {};
+    int pid = -1;
+    bool is_reaped = false;
+    UniqueFd channel = {};  ///< to the waiting process; empty once it is started
+    UniqueFd end_fd = {};
+    std::optional<CommandEnd> end = {};
+    std::chrono::nanoseconds cpu_time{};  ///< until it ends: negative, that before start()
+  };
+  State state_;
 };
 
 }  // namespace pex::perf
