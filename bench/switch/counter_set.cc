@@ -64,7 +64,7 @@ RecordsRead OpenCounters::records() {
 CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots)
     : planned_(std::move(planned)), cgroups_(cgroups), roots_(roots) {
   const collect::Need need = plan::counting_need(planned_);
-  events_ = need.cpu_events + cgroups * need.cgroup_events;
+  events_ = need.counters.cpus + cgroups * need.counters.cgroup;
 }
 
 Result<CounterSet> CounterSet::plan(const std::string& configuration, std::size_t cgroups,

@@ -149,9 +149,9 @@ void print_cost(const collect::Need& need, const collect::Budget& budget) {
   const auto with_cgroups = [&](std::size_t cpus, std::size_t cgroup) {
     return number(cpus) + (cgroup == 0 ? "" : ", and " + number(cgroup) + " for each cgroup");
   };
-  print_subject("counters", with_cgroups(need.cpu_events, need.cgroup_events));
+  print_subject("counters", with_cgroups(need.counters.cpus, need.counters.cgroup));
   print_subject("open files", "limit " + number(limit) + "; needs " +
-                                  with_cgroups(collect::reserved_files(limit) + need.cpu_events,
+                                  with_cgroups(collect::reserved_files(limit) + need.counters.cpus,
                                                need.cgroup_files()));
   print_subject("series", "limit " + number(budget.max_series) + "; at most " +
                               with_cgroups(need.fixed_series, need.cgroup_series));

@@ -45,7 +45,7 @@ Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::Ma
   const collect::Need need =
       collect::need_of(plan, cpus, plan::counting_cost(planned, by_records)(plan, cpus));
   Size size{way};
-  size.counters = need.cpu_events + cgroups * need.cgroup_events;
+  size.counters = need.counters.cpus + cgroups * need.counters.cgroup;
   const std::size_t used = size.counters + 2 * (need.counts_cgroups ? cgroups : 0);
   size.files = used + collect::reserved_files(used + used / 8);
   size.series = need.fixed_series + cgroups * need.cgroup_series;

@@ -45,7 +45,7 @@ std::string limit_of(const host::FileLimit& files) {
 }
 
 std::string needed(const collect::Need& need, std::size_t limit) {
-  const std::string without_cgroups = number(collect::reserved_files(limit) + need.cpu_events);
+  const std::string without_cgroups = number(collect::reserved_files(limit) + need.counters.cpus);
   if (!need.counts_cgroups) return without_cgroups + " needed";
   return without_cgroups + " needed, and " + number(need.cgroup_files()) + " for each cgroup";
 }

@@ -135,14 +135,12 @@ std::size_t reserved_files(std::size_t open_files) {
 
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost) {
   Need need;
-  need.cpu_events = cost.cpus;
+  need.counters = cost;
   need.sum_series = series_of_sums(plan);
   need.fixed_series = series_of_scope(RowKind::kCpu, plan.cpu, plan.evidence, &cpus) +
                       weights_of(plan.cpu) + weights_of(plan.cgroup) + need.sum_series;
   if (plan.cgroup.empty()) return need;
   need.counts_cgroups = true;
-  need.cgroup_events = cost.cgroup;
-  need.cgroup_events_on_a_cpu = cost.cgroup_on_a_cpu;
   need.cgroup_series = series_of_cgroup(plan, cpus);
   return need;
 }
@@ -155,9 +153,10 @@ Capacity cgroup_capacity(const Budget& budget, const Need& need) {
   const std::size_t open_files = need.cgroup_files() == 0 ? 0 : budget.open_files();
   const Capacity bounds[] = {
       {budget.max_cgroups, kCgroupBounds[0].name},
-      {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1].name},
+      {fits(budget.max_open_events, need.counters.cpus, need.counters.cgroup),
+       kCgroupBounds[1].name},
       {series_room(budget, need), kCgroupBounds[2].name},
-      {fits(open_files, reserved_files(open_files) + need.cpu_events, need.cgroup_files()),
+      {fits(open_files, reserved_files(open_files) + need.counters.cpus, need.cgroup_files()),
        kCgroupBounds[3].name},
   };
   Capacity tightest =
@@ -195,12 +194,12 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   };
   const Row rows[] = {
       {"max", "cgroups", budget.max_cgroups, 0, 1, "raise cgroups.max"},
-      {"max_open_events", "open events", budget.max_open_events, need.cpu_events,
-       need.cgroup_events, "raise limits.max_open_events"},
+      {"max_open_events", "open events", budget.max_open_events, need.counters.cpus,
+       need.counters.cgroup, "raise limits.max_open_events"},
       {"max_series", "series", budget.max_series, need.fixed_series, need.cgroup_series,
        "raise limits.max_series"},
       {"open_files", "file descriptors", capacity.open_files,
-       reserved_files(capacity.open_files) + need.cpu_events, need.cgroup_files(),
+       reserved_files(capacity.open_files) + need.counters.cpus, need.cgroup_files(),
        "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
       {"memory", "memory", 0, 0, 0, "free some"},
   };
@@ -231,10 +230,10 @@ std::vector<Error> excess_of_cpu_groups(const Budget& budget, const Need& need) 
   const std::size_t without_sums = need.fixed_series - need.sum_series;
   const std::size_t open_files = budget.open_files();
   const Row rows[] = {
-      {"open events", need.cpu_events, budget.max_open_events,
+      {"open events", need.counters.cpus, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
       {"series", without_sums, budget.max_series, "raise limits.max_series, or count fewer events"},
-      {"open files", need.cpu_events + reserved_files(open_files), open_files,
+      {"open files", need.counters.cpus + reserved_files(open_files), open_files,
        "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},
   };
   std::vector<Error> excess;

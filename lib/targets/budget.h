@@ -42,19 +42,17 @@ struct Budget {
 
 /// The cost of a plan on a machine with its current CPUs.
 struct Need {
-  std::size_t cpu_events = 0;    ///< descriptors of all groups of scope cpu on all CPUs
+  CounterCost counters;          ///< each a descriptor; those of a cgroup are 0 also by records
   std::size_t fixed_series = 0;  ///< an upper bound: of scope cpu; of all sums of cgroups; and of
                                  ///< both scopes one weight of the reference for each column, which
                                  ///< belongs to no row
   std::size_t sum_series = 0;    ///< the part that is of sums of cgroups
   bool counts_cgroups = false;
-  std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs; 0 also by records
-  std::size_t cgroup_events_on_a_cpu = 0;  ///< the part on the CPU that has most of them
-  std::size_t cgroup_series = 0;           ///< for one cgroup, its description included
+  std::size_t cgroup_series = 0;  ///< for one cgroup, its description included
 
   /// Descriptors for one cgroup: its counters; its directory, which holds it; and the directory of
   /// one that preceded it, which the last snapshot holds until the next poll.
-  std::size_t cgroup_files() const { return counts_cgroups ? cgroup_events + 2 : 0; }
+  std::size_t cgroup_files() const { return counts_cgroups ? counters.cgroup + 2 : 0; }
 };
 
 /// `cost` is that of the counter sources.

@@ -60,7 +60,7 @@ std::size_t TargetTracker::free_room(std::size_t targets) const {
 }
 
 bool TargetTracker::may_admit(Clock::time_point now) const {
-  return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now) &&
+  return !waiting_.empty() && open_rate_.allows(need_.counters.cgroup_on_a_cpu, now) &&
          free_room(current_->series()) > 0;
 }
 
@@ -141,7 +141,7 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   }
   std::size_t free = 0;
   const std::size_t room = free_room(current_->series());
-  for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
+  for (auto& cgroup : waiting_.take(open_rate_, need_.counters.cgroup_on_a_cpu, now, room)) {
     ++report.cgroups_started;
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {

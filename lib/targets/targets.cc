@@ -78,7 +78,7 @@ void TargetTracker::change(Changes changes) {
   }
   budget_ = changes.budget;
   cgroups_.min_recorded = changes.min_recorded;
-  need_ = need_of(*plan_, *current_->cpus, cost_now_);
+  need_ = need_of(*plan_, *current_->cpus, need_.counters);
   is_changed_ = true;
 }
 
@@ -144,8 +144,7 @@ std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) 
 void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) {
   if (cpus->online.empty()) return;
   const CounterCost cost = cost_(*plan_, *cpus);
-  if (cpus == current_->cpus && cost == cost_now_) return;
-  cost_now_ = cost;
+  if (cpus == current_->cpus && cost == need_.counters) return;
   need_ = need_of(*plan_, *cpus, cost);
 }
 
@@ -226,8 +225,8 @@ bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
 /// Where cgroups take no counters of their own there is nothing to close.
 bool TargetTracker::find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now) {
   if (!cgroups_.idle) return false;
-  return need_.cgroup_events > 0 ? cgroups_.idle->update(found.cgroups, now)
-                                 : cgroups_.idle->wake_all(found.cgroups, now);
+  return need_.counters.cgroup > 0 ? cgroups_.idle->update(found.cgroups, now)
+                                   : cgroups_.idle->wake_all(found.cgroups, now);
 }
 
 void TargetTracker::mark_idle(TargetSet& targets) {

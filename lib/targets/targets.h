@@ -226,8 +226,7 @@ class TargetTracker {
   Cgroups cgroups_;
   Budget budget_;
   CostFunction cost_;
-  CounterCost cost_now_;
-  Need need_;                                  ///< with the CPUs of current_, at cost_now_
+  Need need_;                                  ///< with the CPUs of current_
   std::vector<cgroup::NamedCgroup> reported_;  ///< since the last update
   bool lacks_names_ = false;
   bool needs_names_ = false;

@@ -122,9 +122,9 @@ TEST_F(CounterCostTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
   const Need by_descriptors = need_of(plan_, cpus_, descriptor_cost(plan_, cpus_));
   const Need by_rings = need_of(plan_, cpus_, {.cpus = 12});
 
-  EXPECT_EQ(by_descriptors.cgroup_events, 2U * 4);
+  EXPECT_EQ(by_descriptors.counters.cgroup, 2U * 4);
   EXPECT_EQ(cgroup_capacity(budget, by_descriptors).cgroups, (1000U - 4) / 8);
-  EXPECT_EQ(by_rings.cpu_events, 12U);
+  EXPECT_EQ(by_rings.counters.cpus, 12U);
   EXPECT_EQ(cgroup_capacity(budget, by_rings).bound, "max");
   EXPECT_EQ(by_rings.cgroup_files(), 2U) << "its directory, and that of one before it";
 }

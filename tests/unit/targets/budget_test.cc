@@ -23,10 +23,9 @@ Budget roomy() {
 }
 
 /// Two CPUs with six events each, and the one that tells of the CPU.
-constexpr Need kNeed{.cpu_events = 14,
+constexpr Need kNeed{.counters = {.cpus = 14, .cgroup = 12},
                      .fixed_series = 20,
                      .counts_cgroups = true,
-                     .cgroup_events = 12,
                      .cgroup_series = 10};
 
 TEST(BudgetTest, CountersFitTheMemoryOfTheMachineAndTheLimitOfTheProcess) {
@@ -48,7 +47,7 @@ TEST(BudgetTest, CountersFitTheMemoryOfTheMachineAndTheLimitOfTheProcess) {
 }
 
 TEST(BudgetTest, CgroupsHaveWhatTheCpusAndTheProcessItselfLeaveOfTheTightestLimit) {
-  constexpr Need kWithoutCgroupEvents{.cpu_events = 14, .fixed_series = 20};
+  constexpr Need kWithoutCgroupEvents{.counters = {.cpus = 14}, .fixed_series = 20};
   const auto with = [](auto limit, std::size_t value) {
     Budget budget = roomy();
     budget.*limit = value;
@@ -161,9 +160,9 @@ TEST(NeedTest, OfTheCpusIsThatOfEachGroupWhereItIsCounted) {
   for (const Row& row : rows) {
     const Need need = need_of({row.cpu, {}}, hybrid_machine());
 
-    EXPECT_EQ(need.cpu_events, row.events) << row.what;
+    EXPECT_EQ(need.counters.cpus, row.events) << row.what;
     EXPECT_EQ(need.fixed_series, row.series) << row.what;
-    EXPECT_EQ(need.cgroup_events + need.cgroup_series, 0U) << row.what;
+    EXPECT_EQ(need.counters.cgroup + need.cgroup_series, 0U) << row.what;
   }
 }
 
@@ -182,8 +181,8 @@ TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnceUnlessEachCpuIsAsk
       {{"g", {"cycles", "instructions"}, {}, "big"}, {"soft", {"context-switches"}}});
 
   const Need need = need_of(plan, hybrid_machine());
-  EXPECT_EQ(need.cgroup_events, 2U * 2 + 4U);
-  EXPECT_EQ(need.cgroup_events_on_a_cpu, 2U + 1U);
+  EXPECT_EQ(need.counters.cgroup, 2U * 2 + 4U);
+  EXPECT_EQ(need.counters.cgroup_on_a_cpu, 2U + 1U);
   EXPECT_EQ(need.cgroup_series, 3U + 2U * 2 + 1U);  // and its description
   EXPECT_EQ(need.fixed_series, 0U);
 
@@ -243,9 +242,9 @@ TEST(NeedTest, DoesNotCountCpusThatAreOffline) {
 
   const Need need = need_of(plan, cpus);
 
-  EXPECT_EQ(need.cpu_events, 2U + 1U);
-  EXPECT_EQ(need.cgroup_events, 1U);
-  EXPECT_EQ(need.cgroup_events_on_a_cpu, 1U);
+  EXPECT_EQ(need.counters.cpus, 2U + 1U);
+  EXPECT_EQ(need.counters.cgroup, 1U);
+  EXPECT_EQ(need.counters.cgroup_on_a_cpu, 1U);
 }
 
 std::size_t below(std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); }
