@@ -90,15 +90,12 @@ std::optional<std::uint64_t> search_own(const host::Mount& mount, std::string_vi
 
 /// The v1 hierarchy with the CPU time, with most of the tree; empty if there is none.
 std::string accounting(const std::vector<host::Mount>& mounts) {
-  std::string best;
-  std::size_t best_reach = 0;
+  const host::Mount* best = nullptr;
   for (const host::Mount& mount : mounts) {
     if (mount.fs_type != "cgroup" || !mount.has_option("cpuacct")) continue;
-    if (reach(mount) <= best_reach) continue;
-    best_reach = reach(mount);
-    best = mount.point;
+    if (reach(mount) > (best == nullptr ? 0 : reach(*best))) best = &mount;
   }
-  return best;
+  return best == nullptr ? std::string{} : best->point;
 }
 
 /// Where `directory` is a mount, and so has the paths of the other hierarchies; else empty.

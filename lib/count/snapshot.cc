@@ -58,18 +58,6 @@ std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& ev
 
 // --- rows of scope cpu --------------------------------------------------------------------------
 
-/// `place` with only the numbers that identify a part of this `aggregation`, so that equal ones are
-/// one row.
-host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
-  const std::span<const std::string_view> labels = labels_of(aggregation);
-  host::CpuPlace named;
-  for (const auto& [label, number] : host::kCpuPlaceParts) {
-    const bool is_named = std::find(labels.begin(), labels.end(), label) != labels.end();
-    if (is_named) named.*number = place.*number;
-  }
-  return named;
-}
-
 /// The order of rows.
 using PlaceNumbers = std::array<int, std::size(host::kCpuPlaceParts)>;
 
@@ -80,10 +68,19 @@ PlaceNumbers numbers_of(const host::CpuPlace& place) {
   return numbers;
 }
 
+/// With only the numbers that identify a part of this `aggregation`, so that equal ones are one
+/// row.
 host::CpuPlace place_of(int cpu, Aggregation aggregation, const MachineCpus& cpus) {
   const auto known = cpus.places.find(cpu);
-  return reduced(known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second,
-                 aggregation);
+  const host::CpuPlace place =
+      known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second;
+  const std::span<const std::string_view> labels = labels_of(aggregation);
+  host::CpuPlace named;
+  for (const auto& [label, number] : host::kCpuPlaceParts) {
+    const bool is_named = std::find(labels.begin(), labels.end(), label) != labels.end();
+    if (is_named) named.*number = place.*number;
+  }
+  return named;
 }
 
 }  // namespace

@@ -294,25 +294,15 @@ Activity::Points Activity::points_of(const Track* track, std::size_t measure) co
   return points;
 }
 
-const Activity::Track* Activity::find(const std::string& path) const {
-  const auto found = cgroups_.find(path);
-  return found == cgroups_.end() ? nullptr : &found->second;
-}
-
-const Activity::Track* Activity::find_sum(const SumKey& key) const {
-  const auto found = sums_.find(key);
-  return found == sums_.end() ? nullptr : &found->second;
-}
-
 Rates Activity::recent_of_host() const { return recent_of(host_, Scope::kCpu); }
 
 Rates Activity::recent_of_cgroup(const std::string& path) const {
-  return recent_of_cgroups(find(path));
+  return recent_of_cgroups(find(cgroups_, path));
 }
 
 Rates Activity::recent_of_sum(const std::string& name,
                               const std::vector<std::string>& values) const {
-  return recent_of_cgroups(find_sum({name, values}));
+  return recent_of_cgroups(find(sums_, {name, values}));
 }
 
 Rates Activity::recent_of_cgroups(const Track* track) const {
@@ -325,13 +315,13 @@ Activity::Points Activity::points_of_host(std::size_t measure) const {
 }
 
 Activity::Points Activity::points_of_cgroup(const std::string& path, std::size_t measure) const {
-  return points_of(find(path), measure);
+  return points_of(find(cgroups_, path), measure);
 }
 
 Activity::Points Activity::points_of_sum(const std::string& name,
                                          const std::vector<std::string>& values,
                                          std::size_t measure) const {
-  return points_of(find_sum({name, values}), measure);
+  return points_of(find(sums_, {name, values}), measure);
 }
 
 std::optional<double> Activity::recent_running_ratio(Scope scope, std::size_t group) const {

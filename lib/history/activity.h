@@ -114,8 +114,12 @@ class Activity {
   Rates recent_of(const Track& track, Scope scope) const;
   Rates recent_of_cgroups(const Track* track) const;  ///< of one, or of a sum of them
   Points points_of(const Track* track, std::size_t measure) const;
-  const Track* find(const std::string& path) const;
-  const Track* find_sum(const SumKey& key) const;
+  /// Null if there is none.
+  template <typename Tracks>
+  static const Track* find(const Tracks& tracks, const typename Tracks::key_type& key) {
+    const auto found = tracks.find(key);
+    return found == tracks.end() ? nullptr : &found->second;
+  }
 
   /// The plan that a scope had before, and its measures.
   struct Before {
