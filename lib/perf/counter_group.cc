@@ -17,22 +17,6 @@ std::string describe(const Place& place) {
   return thread + (place.cpu < 0 ? "" : " " + cpu);
 }
 
-namespace {
-
-CounterRequest request_for(const Place& place, GroupMode mode) {
-  CounterRequest request;
-  request.cpu = place.cpu;
-  request.cgroup_fd = place.cgroup_fd;
-  request.pinned = mode.pinned;
-  request.exclusive = mode.exclusive;
-  request.pid = place.pid;
-  request.inherit = place.inherit;
-  request.enable_on_exec = place.enable_on_exec;
-  return request;
-}
-
-}  // namespace
-
 /// Before Linux 6.2 a CPU has a context for each kind of PMU, so an event of each is opened. An
 /// active context stays active while it contains any event, such as the one of the other program,
 /// so these are closed at once.
@@ -51,39 +35,38 @@ void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, 
 Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
                                                      std::span<const CounterSpec> events,
                                                      const Place& place, GroupMode mode) {
-  const CounterRequest request = request_for(place, mode);
-  Result<CounterGroup, OpenFailure> group = open_enabled(kernel, events, place, request);
+  const CounterRequest request{place, mode};
+  Result<CounterGroup, OpenFailure> group = open_enabled(kernel, events, request);
   // Of cgroups and threads it also does while they are not running.
   const bool is_whole_cpu = place.cgroup_fd < 0 && place.pid < 0;
   if (!group || !is_whole_cpu || !group->stands_still(kernel)) return group;
   group->counters_.clear();
   activate_contexts(kernel, events, place.cpu);
-  return open_enabled(kernel, events, place, request);
+  return open_enabled(kernel, events, request);
 }
 
 Result<CounterGroup, OpenFailure> CounterGroup::open_disabled(PerfKernel& kernel,
                                                               std::span<const CounterSpec> events,
                                                               const Place& place, GroupMode mode) {
-  return open_all(kernel, events, place, request_for(place, mode));
+  return open_all(kernel, events, {place, mode});
 }
 
 Result<CounterGroup, OpenFailure> CounterGroup::open_running(PerfKernel& kernel,
                                                              const CounterSpec& event,
                                                              const Place& place) {
-  CounterRequest request = request_for(place, {});
+  CounterRequest request{place, {}};
   request.running = true;
-  return open_all(kernel, {&event, 1}, place, request);
+  return open_all(kernel, {&event, 1}, request);
 }
 
 Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
                                                          std::span<const CounterSpec> events,
-                                                         const Place& place,
                                                          CounterRequest request) {
   CounterGroup group;  // owns what is open so far: an early return closes it
   group.counters_.reserve(events.size());
   group.ids_.reserve(events.size());
   const auto refused = [&](std::size_t event, int code) {
-    const std::string attempted = "open event '" + events[event].name + "' " + describe(place);
+    const std::string attempted = "open event '" + events[event].name + "' " + describe(request);
     return OpenFailure{event, open_error(code, attempted, request)};
   };
 
@@ -102,12 +85,11 @@ Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
 
 Result<CounterGroup, OpenFailure> CounterGroup::open_enabled(PerfKernel& kernel,
                                                              std::span<const CounterSpec> events,
-                                                             const Place& place,
                                                              const CounterRequest& request) {
-  Result<CounterGroup, OpenFailure> group = open_all(kernel, events, place, request);
+  Result<CounterGroup, OpenFailure> group = open_all(kernel, events, request);
   if (!group) return group;
   if (const Result<> enabled = group->enable(kernel); !enabled) {
-    const std::string attempted = "enable event '" + events.front().name + "' " + describe(place);
+    const std::string attempted = "enable event '" + events.front().name + "' " + describe(request);
     return OpenFailure{0, open_error(enabled.error().code, attempted, request)};
   }
   return group;

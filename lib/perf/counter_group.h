@@ -11,16 +11,6 @@
 
 namespace pex::perf {
 
-/// Where one group is counted.
-struct Place {
-  int cpu = 0;                  ///< -1: wherever the thread `pid` runs
-  int cgroup_fd = -1;           ///< directory of the cgroup, or -1 for everything on the CPU
-  std::string cgroup_path;      ///< for messages; empty for everything on the CPU
-  int pid = -1;                 ///< one thread, 0: the calling one; -1: everything on the CPU
-  bool inherit = false;         ///< of a thread: also the threads and processes that it creates
-  bool enable_on_exec = false;  ///< of a thread: counting begins with its next execve(2)
-};
-
 /// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3", "in thread 123".
 std::string describe(const Place& place);
 
@@ -30,14 +20,6 @@ struct CounterSpec {
   EventAttributes attributes;
 
   bool operator==(const CounterSpec&) const = default;
-};
-
-/// How the events of a group share the PMU with others (perf_event_open(2)).
-struct GroupMode {
-  bool pinned = false;     ///< always on the PMU, or in error
-  bool exclusive = false;  ///< alone on the PMU while it counts
-
-  bool operator==(const GroupMode&) const = default;
 };
 
 /// Why a group could not be opened, and the event that the kernel refused.
@@ -106,10 +88,9 @@ class CounterGroup {
   CounterGroup() = default;
   static Result<CounterGroup, OpenFailure> open_all(PerfKernel& kernel,
                                                     std::span<const CounterSpec> events,
-                                                    const Place& place, CounterRequest request);
+                                                    CounterRequest request);
   static Result<CounterGroup, OpenFailure> open_enabled(PerfKernel& kernel,
                                                         std::span<const CounterSpec> events,
-                                                        const Place& place,
                                                         const CounterRequest& request);
   bool stands_still(PerfKernel& kernel) const;
   Result<> read_by(std::size_t member, PerfKernel& kernel, GroupReading& reading) const;

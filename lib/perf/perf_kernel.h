@@ -53,20 +53,31 @@ inline EventAttr attr_of(const EventAttributes& event) {
   return attr;
 }
 
+/// Where one group is counted.
+struct Place {
+  int cpu = 0;                  ///< -1: wherever the thread `pid` runs
+  int cgroup_fd = -1;           ///< directory of the cgroup, or -1 for everything on the CPU
+  std::string cgroup_path;      ///< for messages; empty for everything on the CPU
+  int pid = -1;                 ///< one thread, 0: the calling one; -1: all. Not with `cgroup_fd`
+  bool inherit = false;         ///< of a thread: also the threads and processes that it creates
+  bool enable_on_exec = false;  ///< of a thread: counting begins with its next execve(2)
+};
+
+/// How the events of a group share the PMU with others (perf_event_open(2)).
+struct GroupMode {
+  bool pinned = false;     ///< always on the PMU, or in error
+  bool exclusive = false;  ///< alone on the PMU while it counts
+
+  bool operator==(const GroupMode&) const = default;
+};
+
 /// One counter to open. `leader_fd` is -1 for the first of a group, which is opened disabled: a
 /// member that joins a running leader of another software PMU is never scheduled on Linux 6.12 and
-/// 6.18, without any error. `running`, `pinned` and `exclusive` are for leaders only.
-struct CounterRequest {
-  EventAttributes event;
-  int cpu = 0;         ///< -1: any CPU; only with a `pid`
-  int cgroup_fd = -1;  ///< directory of the cgroup, or -1: everything on that CPU
+/// 6.18, without any error. `running` and the mode are for leaders only.
+struct CounterRequest : Place, GroupMode {
+  EventAttributes event = {};
   int leader_fd = -1;
-  bool pinned = false;          ///< always on the PMU, or in error
-  bool exclusive = false;       ///< alone on the PMU while it counts
-  bool running = false;         ///< enabled at its opening; only for a group without members
-  int pid = -1;                 ///< one thread, 0: the calling one; -1: all. Not with `cgroup_fd`
-  bool inherit = false;         ///< threads and processes that it creates from now on as well
-  bool enable_on_exec = false;  ///< it starts with the next execve(2) of the thread
+  bool running = false;  ///< enabled at its opening; only for a group without members
 };
 
 /// The remaining arguments of perf_event_open(2).

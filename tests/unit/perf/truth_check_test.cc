@@ -389,7 +389,7 @@ class Load {
 class RealTruthCheckTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!kernel_.open({.event = software_[1].attributes, .cpu = 0})) {
+    if (!kernel_.open({{.cpu = 0, .cgroup_path = {}}, {}, software_[1].attributes})) {
       GTEST_SKIP() << "no perf events";
     }
   }
