@@ -91,7 +91,8 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
   if (!added) return added.error();
   const bool is_base = groups_.empty();
   if (*added >= groups_.size()) groups_.resize(*added + 1);
-  groups_[*added] = {.plan = plan, .events = events.size(), .is_open = true};
+  groups_[*added] = {.events = events.size(), .is_open = true};
+  if (plan != nullptr) groups_[*added].plan = std::make_unique<const GroupPlan>(*plan);
   attribution_.add_group(*added, events.size(), is_base);
   if (groups_[*added].takes_turns()) turns_.add_member(kernel_->now());
   read_group(*added);
@@ -112,8 +113,9 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add_all_or_needed(const 
 
 Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(const GroupPlan& group,
                                                                    std::size_t events) {
-  const auto known = std::find_if(groups_.begin(), groups_.end(),
-                                  [&](const Group& one) { return one.plan == &group; });
+  const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const Group& one) {
+    return one.plan && one.plan->id == group.id;
+  });
   std::size_t number = static_cast<std::size_t>(known - groups_.begin());
   if (known == groups_.end()) {
     const Result<std::size_t, perf::OpenFailure> added = add_all_or_needed(group);
@@ -127,27 +129,15 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(const GroupPl
 void SwitchRecording::use(const CountingPlan& plan,
                           const std::function<bool(std::size_t group)>& is_used) {
   bool any_closed = false;
-  for (std::size_t number = 0; number < groups_.size(); ++number) {
-    Group& group = groups_[number];
-    if (!group.is_open || group.plan == nullptr) continue;
-    if (const auto same = find_group(plan.cgroup, group.plan->id)) {
-      group.plan = &plan.cgroup.groups[*same];
-      group.kept.reset();
-    } else if (number == 0 || is_used(number)) {
-      group.keep_plan();
-    } else {
-      close(number);
-      any_closed = true;
-    }
+  for (std::size_t number = kBase + 1; number < groups_.size(); ++number) {
+    const Group& group = groups_[number];
+    const bool stays = !group.is_open || find_group(plan.cgroup, group.plan->id) || is_used(number);
+    if (stays) continue;
+    close(number);
+    any_closed = true;
   }
   // With nothing of these groups left in the ring, new ones have the shortest records.
   if (any_closed) drain();
-}
-
-void SwitchRecording::Group::keep_plan() {
-  if (plan == kept.get()) return;
-  kept = std::make_unique<const GroupPlan>(*plan);
-  plan = kept.get();
 }
 
 Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {

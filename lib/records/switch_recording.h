@@ -45,7 +45,7 @@ class SwitchRecording {
   static constexpr std::size_t kBase = 0;  ///< the number of the base
 
   /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
-  /// `own_cgroup` is called at each poll. `kernel` outlives it, and `plan` until use().
+  /// `own_cgroup` is called at each poll. `kernel` outlives it.
   static Result<std::unique_ptr<SwitchRecording>> open(perf::PerfKernel& kernel, int cpu,
                                                        perf::RingSize size,
                                                        const CountingPlan& plan,
@@ -91,7 +91,7 @@ class SwitchRecording {
     return groups_[group].reading;
   }
   /// The group of a plan that is the base; null: it has no events.
-  const GroupPlan* base_plan() const { return groups_.front().plan; }
+  const GroupPlan* base_plan() const { return groups_.front().plan.get(); }
   /// Why moves are not noted, if there is a tracepoint.
   const std::optional<Error>& moves_refused() const { return moves_refused_; }
   /// Whether the calling thread is in the cgroup or below it, as far as its own one is known.
@@ -110,7 +110,8 @@ class SwitchRecording {
 
  private:
   struct Group {
-    const GroupPlan* plan = nullptr;  ///< null: the base without events
+    std::unique_ptr<const GroupPlan> plan = {};  ///< as of its opening; null: the base without
+                                                 ///< events
     std::size_t events = 0;
     std::optional<perf::OpenFailure> refused = {};  ///< why it lacks events of its plan
     bool is_open = false;                           ///< else its number is free
@@ -131,11 +132,9 @@ class SwitchRecording {
     bool has_waited = false;    ///< in this interval
     bool is_perfect = true;     ///< the same: it was never off the PMU
     bool is_broken_up = false;  ///< the CPU has been offline: that reading was the last
-    perf::SwitchCounts happened = {};            ///< of the last poll
-    std::optional<Error> error = {};             ///< of the last poll
-    std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
+    perf::SwitchCounts happened = {};  ///< of the last poll
+    std::optional<Error> error = {};   ///< of the last poll
 
-    void keep_plan();
     bool takes_turns() const {
       return is_open && plan != nullptr && plan->shares_pmu && !is_paused && !is_broken_up;
     }
