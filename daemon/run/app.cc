@@ -414,7 +414,7 @@ std::optional<host::SelfProcess> App::self_process() {
   return *process;
 }
 
-Status App::status() {
+std::string App::status() {
   const exposition::PollMetrics& polls = poller_.metrics();
   std::vector<std::string> warnings = session_.current().warnings;
   const collect::Snapshot* const snapshot = poller_.snapshot().get();
@@ -429,17 +429,17 @@ Status App::status() {
   for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
   if (const std::optional<Error> reason = crashes()) warnings.push_back(worded(*reason));
   if (pause_.is_running()) warnings.push_back(pause_.text());
-  return make_status({.program = {.version = kVersion,
-                                  .now = BootClock::now(),
-                                  .started = started_,
-                                  .interval = interval(),
-                                  .polls = polls.polls(),
-                                  .overruns = polls.overruns(),
-                                  .cgroups_missed = polls.cgroups_missed(),
-                                  .warnings = std::move(warnings),
-                                  .configuration = session_.load(),
-                                  .web_configuration = web_server_.access_status().load(),
-                                  .telemetry_path = options_.telemetry_path},
+  return status_json({.version = kVersion,
+                      .now = BootClock::now(),
+                      .started = started_,
+                      .interval = interval(),
+                      .polls = polls.polls(),
+                      .overruns = polls.overruns(),
+                      .cgroups_missed = polls.cgroups_missed(),
+                      .warnings = std::move(warnings),
+                      .configuration = session_.load(),
+                      .web_configuration = web_server_.access_status().load(),
+                      .telemetry_path = options_.telemetry_path,
                       .plan = session_.current().plan,
                       .snapshot = snapshot,
                       .last_poll = polls.last(),

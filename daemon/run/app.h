@@ -114,7 +114,7 @@ class App {
   WebServer::Source web_source();
   std::set<std::string, std::less<>> groups() const;
   std::optional<host::SelfProcess> self_process();
-  Status status();
+  std::string status();
 
   Options options_;
   Log& log_;

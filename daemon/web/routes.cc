@@ -7,7 +7,6 @@
 #include "base/duration.h"
 #include "daemon/cli/words.h"
 #include "daemon/status/page_files.h"
-#include "daemon/status/status_json.h"
 #include "http/answer.h"
 #include "http/negotiation.h"
 
@@ -146,7 +145,7 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
   std::vector<http::Route> routes = {
       http::immediate("/api/v1/status",
                       [status = handlers.status](const http::Request&) {
-                        return response_of("application/json", status_json(status()));
+                        return response_of("application/json", status());
                       }),
       {telemetry_path, handlers.scrape},
       health(handlers),

@@ -9,7 +9,6 @@
 
 #include "base/counted.h"
 #include "base/result.h"
-#include "daemon/status/status.h"
 #include "http/server.h"
 
 namespace pex::daemon {
@@ -30,7 +29,7 @@ struct RouteHandlers {
   using ReloadAnswer = std::function<void(const Result<void, std::vector<Error>>& reloaded)>;
 
   std::function<void(const http::Request& request, http::Respond respond)> scrape;
-  std::function<Status()> status;
+  std::function<std::string()> status;  ///< as JSON
   std::function<bool()> is_healthy;
   std::function<std::string()> why_not_ready;  ///< empty: it is
   /// Requests a reload. False: the last one was too recent.

@@ -29,7 +29,7 @@ FILES = {"/": "text/html; charset=utf-8", "/page.css": "text/css; charset=utf-8"
          "/page.js": "text/javascript; charset=utf-8"}
 STATUS = "/api/v1/status"
 
-# As the exporter writes them, which daemon_test (StatusJsonTest) sees to: one of a start before the
+# As the exporter writes them, which daemon_test (StatusTest) sees to: one of a start before the
 # first poll, and one that has something of everything.
 STATUSES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/daemon/statuses")
 
