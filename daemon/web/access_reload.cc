@@ -56,12 +56,12 @@ bool opens_any(const std::vector<access::Downgrade>& downgrades) {
 
 /// What the file lacks of what is required.
 std::vector<Error> lacking(const std::string& file, const std::vector<std::string>& required,
-                           const access::WebProtections& protections) {
+                           const access::AccessSettings& settings) {
   std::vector<Error> errors;
   for (const access::Requirement& each : access::requirable()) {
     const bool is_required =
         std::find(required.begin(), required.end(), each.name) != required.end();
-    if (!is_required || each.is_met(protections)) continue;
+    if (!is_required || each.is_met(settings)) continue;
     errors.push_back({0,
                       "the web configuration '" + file +
                           "' does not meet --web.require=" + std::string(each.name),
@@ -92,7 +92,6 @@ yaml::Diagnostic no_protection_warning(const std::string& file) {
 struct AccessReload::Reading {
   FileFingerprints stamps;
   Result<std::shared_ptr<const access::Access>, std::vector<Error>> access = access::open_access();
-  access::WebProtections protections;
   bool allows_downgrade = false;
   std::vector<yaml::Diagnostic> warnings;
 };
@@ -114,8 +113,7 @@ AccessReload::Reading AccessReload::read(const std::string& file,
     reading.access = std::move(errors);
     return reading;
   }
-  reading.protections = access::protections_of(settings);
-  if (std::vector<Error> errors = lacking(file, required, reading.protections); !errors.empty()) {
+  if (std::vector<Error> errors = lacking(file, required, settings); !errors.empty()) {
     reading.access = std::move(errors);
     return reading;
   }
@@ -141,7 +139,8 @@ Result<AccessReload, std::vector<Error>> AccessReload::load(
   Reading reading = read(file, required);
   if (!reading.access) return reading.access.error();
   warnings = std::move(reading.warnings);
-  if (!reading.protections.tls && reading.protections.users == 0) {
+  const access::AccessSettings& settings = (*reading.access)->settings();
+  if (!settings.tls && settings.users.empty()) {
     warnings.push_back(no_protection_warning(file));
   }
   if (reading.allows_downgrade) warnings.push_back(needless_downgrade_flag(file));
@@ -149,7 +148,6 @@ Result<AccessReload, std::vector<Error>> AccessReload::load(
   access.file_ = file;
   access.required_ = std::move(required);
   access.stamps_ = std::move(reading.stamps);
-  access.in_force_ = std::move(reading.protections);
   access.access_ = *std::move(reading.access);
   access.renamed_files();
   return access;
@@ -230,7 +228,7 @@ AccessReload::Reload AccessReload::decide(Reading& reading) {
   }
   reload.errors = renamed_files();
   if (!reload.errors.empty()) return reload;
-  reload.downgrades = access::downgrades(in_force_, reading.protections);
+  reload.downgrades = access::downgrades(access_->settings(), (*reading.access)->settings());
   const bool opens = opens_any(reload.downgrades);
   if (opens && !reading.allows_downgrade) {
     std::erase_if(reload.downgrades, [](const access::Downgrade& each) { return !each.opens; });
@@ -239,7 +237,6 @@ AccessReload::Reload AccessReload::decide(Reading& reading) {
   reload.is_adopted = true;
   reload.warnings = std::move(reading.warnings);
   if (reading.allows_downgrade && !opens) reload.warnings.push_back(needless_downgrade_flag(file_));
-  in_force_ = std::move(reading.protections);
   access_ = *std::move(reading.access);
   return reload;
 }

@@ -54,7 +54,6 @@ class AccessReload {
 
   const std::shared_ptr<const access::Access>& access() const { return access_; }
   bool has_file() const { return !file_.empty(); }
-  const access::WebProtections& in_force() const { return in_force_; }
 
  private:
   struct Reading;
@@ -82,7 +81,6 @@ class AccessReload {
   std::optional<Pending> pending_;
   /// When to retry without a change: a system call had failed.
   std::optional<std::chrono::steady_clock::time_point> retry_at_;
-  access::WebProtections in_force_;
   std::shared_ptr<const access::Access> access_ = access::open_access();
 };
 

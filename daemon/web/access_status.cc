@@ -35,18 +35,18 @@ Error refused_downgrade(const access::Downgrade& downgrade) {
 
 }  // namespace
 
-LogFields access_fields(const access::WebProtections& in_force) {
+LogFields access_fields(const access::AccessSettings& in_force) {
   LogFields fields = {{"scheme", in_force.tls ? "https" : "http"}};
   if (in_force.tls) {
-    fields.emplace_back("client_auth_type", access::word_of(in_force.client_certificate));
+    fields.emplace_back("client_auth_type", access::word_of(in_force.tls->client_certificate));
   }
-  fields.emplace_back("login", in_force.users > 0 ? "required" : "none");
+  fields.emplace_back("login", !in_force.users.empty() ? "required" : "none");
   return fields;
 }
 
 /// Every possible downgrade is a series from the start, so that the first one is an increase from
 /// 0.
-void AccessStatus::start(const std::string& file, const access::WebProtections& in_force) {
+void AccessStatus::start(const std::string& file, const access::AccessSettings& in_force) {
   load_.emplace().load.file = file;
   for (const access::ProtectionState& each : access::states_of(in_force)) {
     downgrades_[{each.protection, kAdopted}] = 0;
@@ -55,7 +55,7 @@ void AccessStatus::start(const std::string& file, const access::WebProtections& 
   adopt(in_force, {});
 }
 
-void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProtections& in_force) {
+void AccessStatus::add(const AccessReload::Reload& reload, const access::AccessSettings& in_force) {
   std::vector<std::string> downgrades;
   for (const access::Downgrade& each : reload.downgrades) {
     const Error warning = reload.is_adopted ? adopted_downgrade(each) : refused_downgrade(each);
@@ -73,7 +73,7 @@ void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProt
   log_.error("web configuration not reloaded: the previous one stays in force");
 }
 
-void AccessStatus::adopt(const access::WebProtections& in_force,
+void AccessStatus::adopt(const access::AccessSettings& in_force,
                          std::vector<std::string> downgrades) {
   load_->load.in_force_since = load_->load.last_tried = BootClock::now();
   load_->load.errors.clear();

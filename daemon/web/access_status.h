@@ -16,7 +16,7 @@
 namespace pex::daemon {
 
 /// What a client needs, for the log: scheme=https client_auth_type=NoClientCert login=required.
-LogFields access_fields(const access::WebProtections& in_force);
+LogFields access_fields(const access::AccessSettings& in_force);
 
 /// The results of loading the web configuration: for the log, the status and the exporter's own
 /// metrics. Nothing is shown without such a file.
@@ -26,9 +26,9 @@ class AccessStatus final : public prometheus::Collectable {
   explicit AccessStatus(Log& log) : log_(log) {}
 
   /// The program starts with `file`.
-  void start(const std::string& file, const access::WebProtections& in_force);
+  void start(const std::string& file, const access::AccessSettings& in_force);
   /// The file, or one that it names, has changed; `in_force` is the result.
-  void add(const AccessReload::Reload& reload, const access::WebProtections& in_force);
+  void add(const AccessReload::Reload& reload, const access::AccessSettings& in_force);
 
   /// Nothing without a file.
   const std::optional<WebConfigurationLoad>& load() const { return load_; }
@@ -36,7 +36,7 @@ class AccessStatus final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  void adopt(const access::WebProtections& in_force, std::vector<std::string> downgrades);
+  void adopt(const access::AccessSettings& in_force, std::vector<std::string> downgrades);
   void reject(const AccessReload::Reload& reload, std::vector<std::string> downgrades);
 
   Log& log_;

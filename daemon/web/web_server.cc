@@ -119,7 +119,7 @@ Result<> WebServer::listen_for_probes() {
 void WebServer::log_listening(const std::vector<int>& inherited) {
   const auto log_socket = [this](LogFields fields) {
     fields.emplace_back("path", options_.telemetry_path);
-    std::ranges::move(access_fields(protections_), std::back_inserter(fields));
+    std::ranges::move(access_fields(access_->settings()), std::back_inserter(fields));
     log_.info("listening", fields);
   };
   const std::vector<std::string> ips = server_->ips();
@@ -153,10 +153,11 @@ void WebServer::look_at_access() {
     std::vector<AccessReload::Reload> reloads;
     const auto current = files->current(
         [&](const AccessReload::Reload& reload) { reloads.push_back(reload); }, Moment::now());
-    return [this, reloads, current, protections = files->in_force()] {
+    return [this, reloads, current] {
       access_ = current;
-      protections_ = protections;
-      for (const AccessReload::Reload& each : reloads) access_status_.add(each, protections_);
+      for (const AccessReload::Reload& each : reloads) {
+        access_status_.add(each, access_->settings());
+      }
     };
   });
 }
@@ -169,8 +170,7 @@ Result<void, std::vector<Error>> WebServer::load_access() {
   if (!access) return access.error();
   access_reload_ = std::make_shared<AccessReload>(*std::move(access));
   access_ = access_reload_->access();
-  protections_ = access_reload_->in_force();
-  access_status_.start(options_.web_config_file, protections_);
+  access_status_.start(options_.web_config_file, access_->settings());
   for (const yaml::Diagnostic& warning : warnings) log_.warn(error_of(warning));
   return {};
 }

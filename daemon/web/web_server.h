@@ -97,7 +97,6 @@ class WebServer final : public prometheus::Collectable {
   std::shared_ptr<AccessReload> access_reload_;  ///< null without a file; of the file thread
   FileThread access_files_;
   Repeated access_looks_;
-  access::WebProtections protections_;
   std::shared_ptr<const access::Access> access_ = access::open_access();  ///< in force
   AccessStatus access_status_;
   ConnectionLimitLog limit_log_;

@@ -12,18 +12,35 @@
 namespace pex::access {
 namespace {
 
-using Protections = WebProtections;
+using Settings = AccessSettings;
 
-bool requires_clients(const Protections& of) {
-  return of.client_certificate == ClientCertificate::kRequiredAndVerified;
+/// Without TLS, one that protects from nothing.
+const TlsSettings& tls_of(const Settings& of) {
+  static const TlsSettings kNone{};
+  return of.tls ? *of.tls : kNone;
+}
+
+bool requires_clients(const Settings& of) {
+  return tls_of(of).client_certificate == ClientCertificate::kRequiredAndVerified;
 }
 
 /// By the authorities of the operator, and not of the system: anybody may have one of those.
-bool knows_clients(const Protections& of) { return requires_clients(of) && of.own_client_ca; }
+bool knows_clients(const Settings& of) {
+  return requires_clients(of) && !tls_of(of).client_ca.empty();
+}
 
 /// Removing TLS also removes the protections that are part of it, without further messages.
-bool keeps_tls(const Protections& before, const Protections& after) {
-  return before.tls && after.tls;
+bool keeps_tls(const Settings& before, const Settings& after) { return before.tls && after.tls; }
+
+/// Those that must be listed explicitly, by OpenSSL's names.
+std::vector<std::string> cbc_of(const Settings& of) {
+  return of.tls ? cbc_ciphers(of.tls->ciphers, of.tls->min_version) : std::vector<std::string>{};
+}
+
+std::vector<std::string> headers_of(const Settings& of) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : of.headers) names.push_back(name);
+  return names;
 }
 
 /// True for an element of `wanted` that is not among `all`.
@@ -51,67 +68,70 @@ struct ProtectionEntry {
   std::string_view name;
   std::string_view key;
   bool opens;  ///< a reduction lets someone connect, or eavesdrop: see Downgrade
-  bool (*is_less)(const Protections& before, const Protections& after);
-  std::string (*state)(const Protections&);
+  bool (*is_less)(const Settings& before, const Settings& after);
+  std::string (*state)(const Settings&);
 };
 
 constexpr ProtectionEntry kProtections[] = {
     {"tls", "tls_server_config", true,
-     [](const Protections& before, const Protections& after) { return before.tls && !after.tls; },
-     [](const Protections& of) { return std::string(of.tls ? "TLS" : "plain HTTP"); }},
+     [](const Settings& before, const Settings& after) { return before.tls && !after.tls; },
+     [](const Settings& of) { return std::string(of.tls ? "TLS" : "plain HTTP"); }},
     {"client_certificate", "tls_server_config.client_auth_type", true,
-     [](const Protections& before, const Protections& after) {
+     [](const Settings& before, const Settings& after) {
        return keeps_tls(before, after) && ((requires_clients(before) && !requires_clients(after)) ||
                                            (knows_clients(before) && !knows_clients(after)));
      },
-     [](const Protections& of) {
-       return std::string(word_of(of.client_certificate)) +
-              (requires_clients(of) && !of.own_client_ca ? " by any authority of the system" : "");
+     [](const Settings& of) {
+       return std::string(word_of(tls_of(of).client_certificate)) +
+              (requires_clients(of) && !knows_clients(of) ? " by any authority of the system" : "");
      }},
     {"client_allowed_sans", "tls_server_config.client_allowed_sans", true,
-     [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && requires_clients(after) && before.allowed_sans > 0 &&
-              after.allowed_sans == 0;
+     [](const Settings& before, const Settings& after) {
+       return keeps_tls(before, after) && requires_clients(after) &&
+              !tls_of(before).client_allowed_sans.empty() &&
+              tls_of(after).client_allowed_sans.empty();
      },
-     [](const Protections& of) {
-       return of.allowed_sans == 0 ? std::string("any name") : counted(of.allowed_sans, "name");
+     [](const Settings& of) {
+       const std::size_t names = tls_of(of).client_allowed_sans.size();
+       return names == 0 ? std::string("any name") : counted(names, "name");
      }},
     {"users", "basic_auth_users", true,
-     [](const Protections& before, const Protections& after) {
-       return before.users > 0 && after.users == 0;
+     [](const Settings& before, const Settings& after) {
+       return !before.users.empty() && after.users.empty();
      },
-     [](const Protections& of) { return counted(of.users, "user"); }},
+     [](const Settings& of) { return counted(of.users.size(), "user"); }},
     {"min_version", "tls_server_config.min_version", false,
-     [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && after.min_version < before.min_version;
+     [](const Settings& before, const Settings& after) {
+       return keeps_tls(before, after) && after.tls->min_version < before.tls->min_version;
      },
-     [](const Protections& of) {
-       return of.tls ? std::string(word_of(of.min_version)) : std::string("none");
+     [](const Settings& of) {
+       return of.tls ? std::string(word_of(of.tls->min_version)) : std::string("none");
      }},
     {"cipher_suites", "tls_server_config.cipher_suites", false,
-     [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && lacks_any(before.cbc_ciphers, after.cbc_ciphers);
+     [](const Settings& before, const Settings& after) {
+       return keeps_tls(before, after) && lacks_any(cbc_of(before), cbc_of(after));
      },
-     [](const Protections& of) {
-       return of.cbc_ciphers.empty() ? std::string("no CBC") : join(of.cbc_ciphers);
+     [](const Settings& of) {
+       const std::vector<std::string> cbc = cbc_of(of);
+       return cbc.empty() ? std::string("no CBC") : join(cbc);
      }},
     {"rate_limit", "rate_limit", false,
-     [](const Protections& before, const Protections& after) {
+     [](const Settings& before, const Settings& after) {
        return before.rate_limit && allows_more(after.rate_limit, *before.rate_limit);
      },
-     [](const Protections& of) { return text_of(of.rate_limit); }},
+     [](const Settings& of) { return text_of(of.rate_limit); }},
     {"headers", "http_server_config.headers", false,
-     [](const Protections& before, const Protections& after) {
-       return lacks_any(after.headers, before.headers);
+     [](const Settings& before, const Settings& after) {
+       return lacks_any(headers_of(after), headers_of(before));
      },
-     [](const Protections& of) {
-       return of.headers.empty() ? std::string("none") : join(of.headers);
+     [](const Settings& of) {
+       return of.headers.empty() ? std::string("none") : join(headers_of(of));
      }},
 };
 
 constexpr Requirement kRequirable[] = {
-    {"tls", "tls_server_config", [](const Protections& by) { return by.tls; }},
-    {"users", "basic_auth_users", [](const Protections& by) { return by.users > 0; }},
+    {"tls", "tls_server_config", [](const Settings& by) { return by.tls.has_value(); }},
+    {"users", "basic_auth_users", [](const Settings& by) { return !by.users.empty(); }},
     {"client-certificate", "tls_server_config.client_ca_file", knows_clients},
 };
 
@@ -119,22 +139,7 @@ constexpr Requirement kRequirable[] = {
 
 std::span<const Requirement> requirable() { return kRequirable; }
 
-WebProtections protections_of(const AccessSettings& settings) {
-  WebProtections of;
-  of.users = settings.users.size();
-  of.rate_limit = settings.rate_limit;
-  for (const auto& [name, value] : settings.headers) of.headers.push_back(name);
-  if (!settings.tls) return of;
-  of.tls = true;
-  of.client_certificate = settings.tls->client_certificate;
-  of.own_client_ca = !settings.tls->client_ca.empty();
-  of.allowed_sans = settings.tls->client_allowed_sans.size();
-  of.min_version = settings.tls->min_version;
-  of.cbc_ciphers = cbc_ciphers(settings.tls->ciphers, settings.tls->min_version);
-  return of;
-}
-
-std::vector<Downgrade> downgrades(const WebProtections& before, const WebProtections& after) {
+std::vector<Downgrade> downgrades(const AccessSettings& before, const AccessSettings& after) {
   std::vector<Downgrade> found;
   for (const ProtectionEntry& each : kProtections) {
     if (!each.is_less(before, after)) continue;
@@ -147,10 +152,10 @@ std::string describe(const Downgrade& downgrade) {
   return fmt::format("{} from {} to {}", downgrade.key, downgrade.before, downgrade.after);
 }
 
-std::vector<ProtectionState> states_of(const WebProtections& protections) {
+std::vector<ProtectionState> states_of(const AccessSettings& settings) {
   std::vector<ProtectionState> states;
   for (const ProtectionEntry& each : kProtections) {
-    states.push_back({each.name, each.state(protections), each.opens});
+    states.push_back({each.name, each.state(settings), each.opens});
   }
   return states;
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,22 +8,6 @@
 #include "access/access.h"
 
 namespace pex::access {
-
-/// The protections of a web configuration: enough to determine whether another one has fewer,
-/// without any secret. A protection that does not apply has its default value.
-struct WebProtections {
-  bool tls = false;
-  ClientCertificate client_certificate = ClientCertificate::kNone;
-  bool own_client_ca = false;    ///< not every authority that the system trusts
-  std::size_t allowed_sans = 0;  ///< one of which a client needs; 0: any
-  std::size_t users = 0;         ///< 0: no login
-  TlsVersion min_version = TlsVersion::kTls10;
-  std::vector<std::string> cbc_ciphers;  ///< only those that must be listed explicitly, by
-                                         ///< OpenSSL's names
-  std::optional<RateLimit> rate_limit;
-  std::vector<std::string> headers;  ///< names
-};
-WebProtections protections_of(const AccessSettings& settings);
 
 /// A protection that a change has reduced.
 struct Downgrade {
@@ -39,7 +21,7 @@ struct Downgrade {
 };
 
 /// All protections that `after` reduces compared with `before`.
-std::vector<Downgrade> downgrades(const WebProtections& before, const WebProtections& after);
+std::vector<Downgrade> downgrades(const AccessSettings& before, const AccessSettings& after);
 
 /// "basic_auth_users from 2 users to no user"
 std::string describe(const Downgrade& downgrade);
@@ -48,17 +30,17 @@ std::string describe(const Downgrade& downgrade);
 struct Requirement {
   std::string_view name;  ///< "client-certificate"
   std::string_view key;   ///< the key that meets it: "tls_server_config.client_auth_type"
-  bool (*is_met)(const WebProtections& by);
+  bool (*is_met)(const AccessSettings& by);
 };
 std::span<const Requirement> requirable();
 
-/// One protection and its strength: {"users", "2 users"}.
+/// One protection and its strength, without any secret: {"users", "2 users"}.
 struct ProtectionState {
   std::string_view protection;
   std::string state;
   bool opens = false;  ///< as in Downgrade
 };
 /// All protections, in order of importance.
-std::vector<ProtectionState> states_of(const WebProtections& protections);
+std::vector<ProtectionState> states_of(const AccessSettings& settings);
 
 }  // namespace pex::access

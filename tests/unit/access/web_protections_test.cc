@@ -19,12 +19,12 @@ std::string tls(const std::string& further = {}) {
 }
 std::string users(const std::string& all = kUser) { return "basic_auth_users: " + all + "\n"; }
 
-WebProtections of(const std::string& yaml) {
-  const LoadedWebConfig loaded = load_web_config_text(yaml, "w.yaml");
+AccessSettings of(const std::string& yaml) {
+  LoadedWebConfig loaded = load_web_config_text(yaml, "w.yaml");
   for (const yaml::Diagnostic& error : loaded.diagnostics.errors()) {
     ADD_FAILURE() << describe(error);
   }
-  return protections_of(loaded.config.access);
+  return std::move(loaded.config.access);
 }
 
 std::vector<std::string> reported(const std::string& before, const std::string& after) {

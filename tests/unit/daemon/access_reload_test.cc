@@ -349,9 +349,9 @@ rate_limit:
   burst: 5
 )";
 
-bool is_shut(const access::WebProtections& of) {
-  return of.tls && of.client_certificate == access::ClientCertificate::kRequiredAndVerified &&
-         of.allowed_sans > 0 && of.users > 0;
+bool is_shut(const access::AccessSettings& of) {
+  return of.tls && !of.users.empty() && !of.tls->client_allowed_sans.empty() &&
+         of.tls->client_certificate == access::ClientCertificate::kRequiredAndVerified;
 }
 
 TEST_F(WebAccessTest, IsAsShutAsBeforeWhereverTheFileIsCutOff) {
@@ -360,10 +360,10 @@ TEST_F(WebAccessTest, IsAsShutAsBeforeWhereverTheFileIsCutOff) {
 
   for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {
     begin(kAll);
-    ASSERT_TRUE(is_shut(access_.in_force()));
+    ASSERT_TRUE(is_shut(access_.access()->settings()));
     write(whole.substr(0, bytes));
     look();
-    EXPECT_TRUE(is_shut(access_.in_force())) << whole.substr(0, bytes);
+    EXPECT_TRUE(is_shut(access_.access()->settings())) << whole.substr(0, bytes);
   }
 }
 
@@ -391,16 +391,16 @@ TEST_F(WebAccessTest, OpensWhenTheFileAllowsIt) {
 
   EXPECT_THAT(outcomes(), ElementsAre("refused", "adopted"));
   ASSERT_THAT(reloads_[1].downgrades, SizeIs(1));
-  EXPECT_EQ(access_.in_force().users, 0U);
+  EXPECT_EQ(access_.access()->settings().users.size(), 0U);
 }
 
 TEST_F(WebAccessTest, OpensAtARestart) {
   begin(users("a"));
   write("");
   look();
-  EXPECT_EQ(access_.in_force().users, 1U);
+  EXPECT_EQ(access_.access()->settings().users.size(), 1U);
 
-  EXPECT_EQ(load().in_force().users, 0U);
+  EXPECT_EQ(load().access()->settings().users.size(), 0U);
 }
 
 TEST_F(WebAccessTest, RefusesInTheLastOfManyStepsWhatItRefusesInOne) {
@@ -414,7 +414,7 @@ TEST_F(WebAccessTest, RefusesInTheLastOfManyStepsWhatItRefusesInOne) {
   look();
 
   EXPECT_THAT(outcomes(), ElementsAre("adopted", "refused", "refused"));
-  EXPECT_EQ(access_.in_force().users, 1U);
+  EXPECT_EQ(access_.access()->settings().users.size(), 1U);
 }
 
 TEST_F(WebAccessTest, AdoptsALesserDowngradeAndReportsIt) {
@@ -558,10 +558,9 @@ TEST(AccessFieldsTest, ReportPlainHttpWithoutLoginByDefault) {
 }
 
 TEST(AccessFieldsTest, ReportTlsWithTheCertificateThatAClientNeedsAndALogin) {
-  access::WebProtections in_force;
-  in_force.tls = true;
-  in_force.client_certificate = access::ClientCertificate::kRequiredAndVerified;
-  in_force.users = 2;
+  access::AccessSettings in_force;
+  in_force.tls.emplace().client_certificate = access::ClientCertificate::kRequiredAndVerified;
+  in_force.users = {{"a", kHash}};
 
   EXPECT_THAT(
       access_fields(in_force),
