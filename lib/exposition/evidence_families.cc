@@ -67,64 +67,40 @@ bool has_reference(const collect::GroupPlan& group, const GroupTable&,
   return evidence.reference && group.auxiliary.reference.has_value();
 }
 
-constexpr std::string_view kRowLabels =
-    "`group`; `pmu` where the group is bound to one; the labels of its events' rows";
-
 /// A family with a sample for each row of each group.
 struct GroupFamily {
   FamilyEntry family;
-  std::string_view only;  ///< which groups have it, for the documents; empty: all of them
   bool (*has)(const collect::GroupPlan&, const GroupTable&, const collect::Evidence&);
   SampleRun::Read read;
   bool is_always = false;  ///< also where `evidence.cgroups` leaves out the others
 };
-constexpr std::string_view kEstimated =
-    "groups that can lose the PMU, and others once they lack counts";
-constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
-    {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was enabled.",
-      "For a cgroup, this is the time in which its tasks ran."},
-     "",
+    {{"perf_group_enabled_seconds_total", FamilyType::kCounter,
+      "Time for which a group of events was enabled."},
      always,
      read_rows<time_of<&GroupTimes::enabled>>},
-    {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was on the PMU.",
-      "Counts for the rest of the enabled time are estimated, or missing "
-      "(perf_group_unmeasured_seconds_total)."},
-     "",
+    {{"perf_group_running_seconds_total", FamilyType::kCounter,
+      "Time for which a group of events was on the PMU."},
      always,
      read_rows<time_of<&GroupTimes::running>>},
-    {{"perf_group_imputed_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Enabled time of polls for which recent rates of a group were used.",
-      "The group was never on the PMU. At most 60 s in a row, without a limit where the exporter "
-      "rotates the groups itself."},
-     kEstimated,
+    {{"perf_group_imputed_seconds_total", FamilyType::kCounter,
+      "Enabled time of polls for which recent rates of a group were used."},
      is_estimated,
      read_rows<time_of<&GroupTimes::imputed>>},
-    {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Enabled time that no count covers.",
-      "The group was off the PMU for too long, a pinned group could not be scheduled, the counters "
-      "of a cgroup were closed when it ran, records were lost, or the CPU was offline."},
-     kEstimated,
+    {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter,
+      "Enabled time that no count covers."},
      is_estimated,
      read_rows<time_of<&GroupTimes::unmeasured>>},
-    {{"perf_group_reference_total", FamilyType::kCounter, kRowLabels,
+    {{"perf_group_reference_total", FamilyType::kCounter,
       "Events of the activity reference while the group was enabled."},
-     kReferred,
      has_reference,
      read_rows<count_of<&GroupTimes::reference>>},
-    {{"perf_group_reference_sampled_total", FamilyType::kCounter, kRowLabels,
+    {{"perf_group_reference_sampled_total", FamilyType::kCounter,
       "Events of the activity reference while the group was on the PMU."},
-     kReferred,
      has_reference,
      read_rows<count_of<&GroupTimes::reference_sampled>>},
-    {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
-      "Fraction of the CPUs of a series on which its group is counted.",
-      "Present only where it is below 1: the counts of the group with these labels are incomplete "
-      "then, and not published. Counts of sums of cgroups are published, without what is not "
-      "counted."},
-     "groups that are not counted on all of them",
+    {{"perf_group_coverage_ratio", FamilyType::kGauge,
+      "Fraction of the CPUs of a series on which its group is counted."},
      always,
      read_rows<coverage_of>,
      true},
@@ -133,38 +109,20 @@ constexpr GroupFamily kGroupFamilies[] = {
 /// What is published of each estimated column in addition to its value, in a family for each family
 /// of events.
 struct Part {
-  FamilyEntry family;  ///< for the documents
-  std::string_view only;
   bool collect::Evidence::*asked_for;  ///< null: always
   SampleRun::Read read;
   std::string (*name_of)(std::string_view family);
   std::string_view help;  ///< before and after the name of the family of events
   std::string_view rest;
 };
-constexpr std::string_view kLabelsOfMetric = "those of the event's metric";
 constexpr Part kParts[] = {
-    {{"perf_<scope>_<event>_observed_total", FamilyType::kCounter, kLabelsOfMetric,
-      "Events that were counted, in the unit of the event's metric.",
-      "The rest of that metric is extrapolated."},
-     kEstimated,
-     nullptr,
-     read_rows<observed_of>,
-     observed_family_name,
-     "The part of ",
+    {nullptr, read_rows<observed_of>, observed_family_name, "The part of ",
      " that was counted; the rest is extrapolated."},
-    {{"perf_<scope>_<event>_variance_total", FamilyType::kCounter, kLabelsOfMetric,
-      "Sum of the squared standard errors of the increments of the event's metric, in its unit "
-      "squared."},
-     "the same, with `evidence.variance`",
-     &collect::Evidence::variance,
-     read_rows<variance_of>,
-     variance_family_name,
-     "Sum of the squared standard errors of the increments of ",
-     "."},
+    {&collect::Evidence::variance, read_rows<variance_of>, variance_family_name,
+     "Sum of the squared standard errors of the increments of ", "."},
 };
 
 constexpr FamilyEntry kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
-                                  "`scope`, `group`, `event`",
                                   "Learned weight of the activity reference in an event's "
                                   "estimate: 1 scales by the reference, 0 scales by time."};
 
@@ -272,17 +230,11 @@ void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
   families.push_back(std::move(weights));
 }
 
-std::vector<EvidenceEntry> group_evidence() {
-  std::vector<EvidenceEntry> rows;
-  for (const GroupFamily& family : kGroupFamilies) rows.push_back({family.family, family.only});
-  return rows;
-}
-
-std::vector<EvidenceEntry> event_evidence() {
-  std::vector<EvidenceEntry> rows;
-  for (const Part& part : kParts) rows.push_back({part.family, part.only});
-  rows.push_back({kWeights, "groups with a reference"});
-  return rows;
+std::vector<FamilyEntry> evidence_families() {
+  std::vector<FamilyEntry> families;
+  for (const GroupFamily& each : kGroupFamilies) families.push_back(each.family);
+  families.push_back(kWeights);
+  return families;
 }
 
 }  // namespace pex::exposition

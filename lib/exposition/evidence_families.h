@@ -15,12 +15,7 @@ namespace pex::exposition {
 void add_evidence(const collect::Snapshot& snapshot, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);
 
-/// A family of the evidence, for the documents.
-struct EvidenceEntry {
-  FamilyEntry family;
-  std::string_view only;  ///< the groups that have it, in Markdown; empty: all
-};
-std::vector<EvidenceEntry> group_evidence();
-std::vector<EvidenceEntry> event_evidence();
+/// Those with names of their own; the others have that of a family of events in their name.
+std::vector<FamilyEntry> evidence_families();
 
 }  // namespace pex::exposition

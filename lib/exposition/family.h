@@ -16,13 +16,12 @@ struct FamilyHead {
   FamilyType type = FamilyType::kCounter;
 };
 
-/// A family with a fixed name, in a table.
+/// A family with a fixed name, in a table. The documents have its labels and details from
+/// docs/generator/metric_texts.h.
 struct FamilyEntry {
   std::string_view name;
   FamilyType type;
-  std::string_view labels;  ///< for the documents, in Markdown: "`group`, `event`"; empty: none
-  std::string_view help;    ///< one sentence
-  std::string_view details = {};  ///< for the documents
+  std::string_view help;  ///< one sentence
 };
 
 /// The family's name in OpenMetrics: `name` without the suffix of its type.

@@ -156,8 +156,8 @@ std::set<std::string> fixed_families() {
   std::set<std::string> names = {"perf_cgroup_info"};
   for (const exposition::FamilyEntry& row : exposition::kSelfFamilies) names.emplace(row.name);
   for (const exposition::FamilyEntry& row : exposition::kProcessFamilies) names.emplace(row.name);
-  for (const auto& rows : {exposition::group_evidence(), exposition::event_evidence()}) {
-    for (const exposition::EvidenceEntry& row : rows) names.emplace(row.family.name);
+  for (const exposition::FamilyEntry& row : exposition::evidence_families()) {
+    names.emplace(row.name);
   }
   return names;
 }
