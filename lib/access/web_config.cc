@@ -127,27 +127,16 @@ constexpr yaml::Key<ParsedWeb> kWebKeys[] = {
     {"tls_server_config",
      [](const yaml::Value& value, ParsedWeb& parsed) {
        parsed.config.access.tls = read_tls(value, parsed.directory);
-     },
-     {.inner = list_tls_keys}},
+     }},
     {"http_server_config",
      [](const yaml::Value& value, ParsedWeb& parsed) {
        yaml::read_map<AccessSettings>(value, kHttpKeys, parsed.config.access,
                                       yaml::Blank::kDefault);
-     },
-     {.inner =
-          [](const std::string& map, std::vector<yaml::KeyReference>& all) {
-            yaml::list_keys<AccessSettings>(kHttpKeys, map, all);
-          }}},
+     }},
     {"basic_auth_users", [](const yaml::Value& value,
                             ParsedWeb& parsed) { read_users(value, parsed.config.access.users); }},
-    {"rate_limit",
-     [](const yaml::Value& value, ParsedWeb& parsed) {
-       read_rate_limit(value, parsed.config.access);
-     },
-     {.inner =
-          [](const std::string& map, std::vector<yaml::KeyReference>& all) {
-            yaml::list_keys<ParsedRateLimit>(kRateKeys, map, all);
-          }}},
+    {"rate_limit", [](const yaml::Value& value,
+                      ParsedWeb& parsed) { read_rate_limit(value, parsed.config.access); }},
     {"allow_downgrade",
      [](const yaml::Value& value, ParsedWeb& parsed) {
        yaml::assign(parsed.config.allow_downgrade, read_flag(value));
@@ -175,12 +164,6 @@ LoadedWebConfig load_web_config_text(std::string_view text, const std::string& n
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
   if (root) read_web_config(*root, name, loaded);
   return loaded;
-}
-
-std::vector<yaml::KeyReference> web_configuration_keys() {
-  std::vector<yaml::KeyReference> keys;
-  yaml::list_keys<ParsedWeb>(kWebKeys, "", keys);
-  return keys;
 }
 
 }  // namespace pex::access

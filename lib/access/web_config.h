@@ -2,12 +2,10 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "access/access.h"
 #include "base/result.h"
 #include "yaml/diagnostic.h"
-#include "yaml/reference.h"
 
 namespace pex::access {
 
@@ -33,8 +31,5 @@ Result<LoadedWebConfig> load_web_config_file(const std::string& path);
 
 /// The same for a text in memory; `name` is the file's name in messages.
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name);
-
-/// The names of all keys, and the maps that contain them.
-std::vector<yaml::KeyReference> web_configuration_keys();
 
 }  // namespace pex::access

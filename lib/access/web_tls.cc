@@ -265,8 +265,4 @@ std::string_view word_of(TlsVersion version) {
   return lookup(kVersions, &yaml::Word<TlsVersion>::value, version)->word;
 }
 
-void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
-  list_keys<ParsedTls>(kTlsKeys, map, all);
-}
-
 }  // namespace pex::access

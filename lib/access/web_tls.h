@@ -3,10 +3,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "access/access.h"
-#include "yaml/reference.h"
 #include "yaml/value.h"
 
 namespace pex::access {
@@ -18,8 +16,5 @@ std::optional<TlsSettings> read_tls(const yaml::Value& value, const std::string&
 /// As the file spells them: "RequireAndVerifyClientCert", "TLS12".
 std::string_view word_of(ClientCertificate policy);
 std::string_view word_of(TlsVersion version);
-
-/// Appends its keys, which belong to `map`.
-void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
 
 }  // namespace pex::access
