@@ -124,8 +124,7 @@ std::uint64_t sampling_flags(const SamplingRequest& request) {
   std::uint64_t flags = precise_ip(static_cast<std::uint64_t>(request.precise_ip));
   const auto set = [&](AttrFlag flag, bool is_set) { flags |= is_set ? attr_flag(flag) : 0; };
   for (const AttrFlagEntry& entry : attr_flags()) {
-    set(entry.flag, (entry.member != nullptr && request.*entry.member) ||
-                        (entry.of_event != nullptr && request.event.*entry.of_event));
+    set(entry.flag, entry.member != nullptr && request.*entry.member);
   }
   set(AttrFlag::kFreq, request.frequency != 0);
   set(AttrFlag::kWatermark, request.wakeup_watermark != 0);
@@ -172,7 +171,7 @@ Result<EventAttr> to_attr(const SamplingRequest& request) {
 
   EventAttr attr = attr_of(request.event);
   set_numbers(request, attr);
-  attr.flags = sampling_flags(request);
+  attr.flags |= sampling_flags(request);
   for (const AuxActionEntry& entry : aux_actions()) {
     attr.aux_action |= request.*entry.member ? aux_action(entry.action) : 0;
   }

@@ -21,13 +21,12 @@ namespace pex::perf {
 ///     std::cout << entry.abi.name << ": since Linux " << entry.abi.since << '\n';
 ///   }
 
-/// A bit-field of one bit in perf_event_attr, and where a request has it. Flags that follow from
-/// other parts of a request have neither member.
+/// A bit-field of one bit in perf_event_attr, and where a request has it; null for flags that
+/// follow from other parts of a request.
 struct AttrFlagEntry {
   AbiEntry abi;
   AttrFlag flag;
   bool SamplingRequest::*member = nullptr;
-  bool EventAttributes::*of_event = nullptr;
 };
 /// In the order of the kernel's header; precise_ip is not one of them, as it has two bits.
 std::span<const AttrFlagEntry> attr_flags();

@@ -27,19 +27,12 @@ static_assert(offsetof(EventAttr, flags) == offsetof(perf_event_attr, read_forma
               sizeof(perf_event_attr) >= kAttrSizeVer7);
 
 std::uint64_t flags_of(const CounterRequest& request) {
-  const EventAttributes& event = request.event;
   const std::pair<AttrFlag, bool> flags[] = {
       {AttrFlag::kDisabled, request.leader_fd < 0 && !request.running},
       {AttrFlag::kInherit, request.inherit},
       {AttrFlag::kPinned, request.pinned},
       {AttrFlag::kExclusive, request.exclusive},
-      {AttrFlag::kExcludeUser, event.exclude_user},
-      {AttrFlag::kExcludeKernel, event.exclude_kernel},
-      {AttrFlag::kExcludeHv, event.exclude_hypervisor},
-      {AttrFlag::kExcludeIdle, event.exclude_idle},
       {AttrFlag::kEnableOnExec, request.enable_on_exec},
-      {AttrFlag::kExcludeHost, event.exclude_host},
-      {AttrFlag::kExcludeGuest, event.exclude_guest},
   };
   std::uint64_t word = 0;
   for (const auto& [flag, is_set] : flags) word |= is_set ? attr_flag(flag) : 0;
@@ -51,7 +44,7 @@ EventAttr attributes_of(const CounterRequest& request) {
   EventAttr attr = attr_of(request.event);
   attr.size = attr.config3 == 0 ? kAttrSizeVer7 : kAttrSizeVer8;
   attr.read_format = kReadFormat;
-  attr.flags = flags_of(request);
+  attr.flags |= flags_of(request);
   return attr;
 }
 

@@ -40,7 +40,7 @@ struct EventAttributes {
   bool operator==(const EventAttributes&) const = default;
 };
 
-/// Without what `event` excludes. Borrows the text of its probe.
+/// Borrows the text of its probe.
 inline EventAttr attr_of(const EventAttributes& event) {
   EventAttr attr;
   attr.type = event.type;
@@ -50,6 +50,15 @@ inline EventAttr attr_of(const EventAttributes& event) {
       event.probe.empty() ? event.config1 : reinterpret_cast<std::uintptr_t>(event.probe.c_str());
   attr.config2 = event.config2;
   attr.config3 = event.config3;
+  const auto exclude = [&attr](AttrFlag mode, bool is_excluded) {
+    if (is_excluded) attr.flags |= attr_flag(mode);
+  };
+  exclude(AttrFlag::kExcludeUser, event.exclude_user);
+  exclude(AttrFlag::kExcludeKernel, event.exclude_kernel);
+  exclude(AttrFlag::kExcludeHv, event.exclude_hypervisor);
+  exclude(AttrFlag::kExcludeIdle, event.exclude_idle);
+  exclude(AttrFlag::kExcludeHost, event.exclude_host);
+  exclude(AttrFlag::kExcludeGuest, event.exclude_guest);
   return attr;
 }
 

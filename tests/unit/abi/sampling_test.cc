@@ -175,7 +175,6 @@ SamplingRequest with_flag(const AttrFlagEntry& entry) {
   SamplingRequest request = plain();
   request.disabled = request.sample_id_all = false;
   if (entry.member != nullptr) request.*entry.member = true;
-  if (entry.of_event != nullptr) request.event.*entry.of_event = true;
   const bool is_inherited =
       entry.flag == AttrFlag::kInheritThread || entry.flag == AttrFlag::kInheritStat;
   if (is_inherited) request.inherit = true;
@@ -188,7 +187,7 @@ SamplingRequest with_flag(const AttrFlagEntry& entry) {
 
 TEST(SamplingTest, SetsTheFlagsThatAreAskedFor) {
   for (const AttrFlagEntry& entry : attr_flags()) {
-    if (entry.member == nullptr && entry.of_event == nullptr) continue;
+    if (entry.member == nullptr) continue;
     const EventAttr without = attr_of(plain());
     const EventAttr with = attr_of(with_flag(entry));
 
@@ -196,6 +195,21 @@ TEST(SamplingTest, SetsTheFlagsThatAreAskedFor) {
     const bool is_default =
         entry.flag == AttrFlag::kDisabled || entry.flag == AttrFlag::kSampleIdAll;
     EXPECT_EQ((without.flags & attr_flag(entry.flag)) != 0, is_default) << entry.abi.name;
+  }
+}
+
+TEST(SamplingTest, ExcludesWhatTheEventExcludes) {
+  for (const auto& [member, flag] :
+       {std::pair{&EventAttributes::exclude_user, AttrFlag::kExcludeUser},
+        {&EventAttributes::exclude_kernel, AttrFlag::kExcludeKernel},
+        {&EventAttributes::exclude_hypervisor, AttrFlag::kExcludeHv},
+        {&EventAttributes::exclude_idle, AttrFlag::kExcludeIdle},
+        {&EventAttributes::exclude_host, AttrFlag::kExcludeHost},
+        {&EventAttributes::exclude_guest, AttrFlag::kExcludeGuest}}) {
+    SamplingRequest request = plain();
+    request.event.*member = true;
+
+    EXPECT_EQ(attr_of(request).flags, attr_of(plain()).flags | attr_flag(flag));
   }
 }
 
