@@ -153,19 +153,8 @@ void set_numbers(const SamplingRequest& request, EventAttr& attr) {
 
 }  // namespace
 
-SampleFormat SamplingRequest::format() const {
-  SampleFormat format;
-  format.sample_type = sample_type;
-  format.read_format = read_format;
-  format.branch_sample_type = branch_sample_type;
-  format.sample_regs_user = sample_regs_user;
-  format.sample_regs_intr = sample_regs_intr;
-  format.sample_id_all = sample_id_all;
-  return format;
-}
-
 Result<EventAttr> to_attr(const SamplingRequest& request) {
-  if (const auto layout = SampleLayout::of(request.format()); !layout) return layout.error();
+  if (const auto layout = SampleLayout::of(request); !layout) return layout.error();
   const auto is_broken = [&](const SamplingRule& rule) { return rule.is_broken(request); };
   if (const SamplingRule* rule = lookup(kSamplingRules, is_broken, true)) return refusal_by(*rule);
 

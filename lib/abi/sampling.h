@@ -16,8 +16,9 @@ namespace pex::perf {
 /// counter (precise_ip).
 enum class Skid : std::uint8_t { kArbitrary, kConstant, kZeroRequested, kZero };
 
-/// What an event writes into its ring: the fields of perf_event_attr (perf_event_open(2)), by their
-/// names there. Neither `period` nor `frequency`: no samples, side-band records only, or a counter.
+/// What an event writes into its ring, and the format of it: the fields of perf_event_attr
+/// (perf_event_open(2)), by their names there. Neither `period` nor `frequency`: no samples,
+/// side-band records only, or a counter.
 ///
 /// Fails, before the kernel is asked, for what this library cannot decode and for what every kernel
 /// refuses or ignores; the rules are in sampling.cc.
@@ -30,16 +31,13 @@ enum class Skid : std::uint8_t { kArbitrary, kConstant, kZeroRequested, kZero };
 ///   request.comm = true;
 ///   request.wakeup_watermark = 4096;
 ///   const Result<OpenCounter> event = open_sampling(kernel, request, {.pid = 0});
-struct SamplingRequest {
+struct SamplingRequest : SampleFormat {
+  SamplingRequest() { sample_id_all = true; }
+
   EventAttributes event;  ///< what overflows
 
   std::uint64_t period = 0;       ///< a sample after each so many events; less than 2^63
   std::uint64_t frequency = 0;    ///< or so many samples a second: the kernel adapts the period
-  std::uint64_t sample_type = 0;  ///< PERF_SAMPLE_*: the fields of a sample
-  std::uint64_t read_format = 0;  ///< PERF_FORMAT_*
-  std::uint64_t branch_sample_type = 0;  ///< PERF_SAMPLE_BRANCH_*, with PERF_SAMPLE_BRANCH_STACK
-  std::uint64_t sample_regs_user = 0;    ///< one bit per register, with PERF_SAMPLE_REGS_USER
-  std::uint64_t sample_regs_intr = 0;    ///< one bit per register, with PERF_SAMPLE_REGS_INTR
   std::uint32_t sample_stack_user = 0;   ///< bytes, a multiple of 8, with PERF_SAMPLE_STACK_USER
   std::uint16_t sample_max_stack = 0;    ///< frames, with PERF_SAMPLE_CALLCHAIN; 0: the sysctl's
   bool exclude_callchain_kernel = false;
@@ -83,7 +81,6 @@ struct SamplingRequest {
   bool cgroup = false;          ///< PERF_RECORD_CGROUP; see to_attr
   bool text_poke = false;       ///< PERF_RECORD_TEXT_POKE
   bool defer_output = false;    ///< PERF_RECORD_CALLCHAIN_DEFERRED of all events of the ring
-  bool sample_id_all = true;    ///< side-band records end with the ids and times of sample_type
 
   std::uint32_t aux_watermark = 0;    ///< bytes of the AUX area until a PERF_RECORD_AUX
   std::uint32_t aux_sample_size = 0;  ///< bytes, with PERF_SAMPLE_AUX
@@ -93,9 +90,6 @@ struct SamplingRequest {
   bool aux_resume = false;  ///< or resumes it
 
   bool write_backward = false;  ///< for a ring that is opened with RingMode::kOverwrite
-
-  /// What the layout of its records depends on.
-  SampleFormat format() const;
 };
 
 /// The attributes, with the smallest size that has them all; or why they cannot be. Borrows the

@@ -140,7 +140,7 @@ Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size,
   if (!owner) return with_attempt(owner.error(), "open the event of a ring " + on_cpu(cpu));
   const Result<SwitchLeader> leader = find_leader(kernel, cpu);
   if (!leader) return leader.error();
-  const Result<SampleLayout> layout = SampleLayout::of(leader_of_group(*leader, false).format());
+  const Result<SampleLayout> layout = SampleLayout::of(leader_of_group(*leader, false));
   if (!layout) return layout.error();
   const Result<ReadLayout> layout_with_ids = ReadLayout::of(kWithIds);
   if (!layout_with_ids) return layout_with_ids.error();

@@ -67,7 +67,7 @@ perf::SamplingRequest software_request(std::uint64_t config) {
 RecordedEvent::RecordedEvent(perf::PerfKernel& kernel, const perf::SamplingRequest& request,
                              const perf::EventTarget& target, std::size_t ring_bytes)
     : kernel_(kernel) {
-  auto layout = perf::SampleLayout::of(request.format());
+  auto layout = perf::SampleLayout::of(request);
   auto event = perf::open_sampling(kernel, request, target);
   if (!layout || !event) {
     ADD_FAILURE() << describe(layout ? event.error() : layout.error());

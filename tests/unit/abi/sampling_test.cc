@@ -289,22 +289,6 @@ TEST(SamplingTest, SendsNoMoreThanIsUsed) {
   EXPECT_EQ(size_of([](SamplingRequest& r) { r.event.config3 = 1; }), 136U);
 }
 
-TEST(SamplingTest, HasTheFormatOfItsRecords) {
-  const auto request = plain_with([](SamplingRequest& r) {
-    r.read_format = PERF_FORMAT_GROUP;
-    r.branch_sample_type = 3;
-    r.sample_regs_user = 4;
-    r.sample_regs_intr = 5;
-  });
-
-  EXPECT_EQ(request.format(), (SampleFormat{.sample_type = request.sample_type,
-                                            .read_format = PERF_FORMAT_GROUP,
-                                            .branch_sample_type = 3,
-                                            .sample_regs_user = 4,
-                                            .sample_regs_intr = 5,
-                                            .sample_id_all = true}));
-}
-
 TEST(SamplingTest, RefusesSampleFieldsThatItCannotDecode) {
   const auto unknown_field =
       plain_with([](SamplingRequest& r) { r.sample_type = std::uint64_t{1} << 40; });
