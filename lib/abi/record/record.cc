@@ -33,26 +33,15 @@ bool read(ByteReader& in, const SampleLayout&, Comm& comm) noexcept {
   return read(in, comm.task) && in.read_text("comm", comm.name);
 }
 
-/// Exit or Fork.
-template <typename Life>
-bool read_life(ByteReader& in, Life& life) noexcept {
-  return in.read("pid", life.task.pid) && in.read("ppid", life.parent.pid) &&
-         in.read("tid", life.task.tid) && in.read("ptid", life.parent.tid) &&
-         read_number(in, "time", life.time);
+bool read(ByteReader& in, const SampleLayout&, TaskChange& change) noexcept {
+  return in.read("pid", change.task.pid) && in.read("ppid", change.parent.pid) &&
+         in.read("tid", change.task.tid) && in.read("ptid", change.parent.tid) &&
+         read_number(in, "time", change.time);
 }
-bool read(ByteReader& in, const SampleLayout&, Exit& exit) noexcept { return read_life(in, exit); }
-bool read(ByteReader& in, const SampleLayout&, Fork& fork) noexcept { return read_life(in, fork); }
 
-template <typename Rate>
-bool read_rate(ByteReader& in, Rate& rate) noexcept {
-  return read_number(in, "time", rate.time) && in.read("id", rate.event_id) &&
-         in.read("stream_id", rate.stream_id);
-}
-bool read(ByteReader& in, const SampleLayout&, Throttle& throttle) noexcept {
-  return read_rate(in, throttle);
-}
-bool read(ByteReader& in, const SampleLayout&, Unthrottle& unthrottle) noexcept {
-  return read_rate(in, unthrottle);
+bool read(ByteReader& in, const SampleLayout&, RateChange& change) noexcept {
+  return read_number(in, "time", change.time) && in.read("id", change.event_id) &&
+         in.read("stream_id", change.stream_id);
 }
 
 bool read(ByteReader& in, const SampleLayout& layout, Read& read_record) noexcept {

@@ -23,13 +23,17 @@ namespace pex::perf {
 /// Since Linux 6.19.
 inline constexpr std::uint32_t kRecordCallchainDeferred = 22;
 
-/// A mapping of a file or of executable memory was made.
-struct Mmap {
+/// What all records have but samples, and those of a type that is not known.
+struct SideBand {
   RecordMisc misc;
+  SampleId sample_id;
+};
+
+/// A mapping of a file or of executable memory was made.
+struct Mmap : SideBand {
   /// The mapping is not executable.
   bool is_data() const { return misc.has(13); }
 
-  SampleId sample_id;
   TaskId task;
   std::uint64_t address = 0;
   std::uint64_t length = 0;       ///< bytes
@@ -38,68 +42,51 @@ struct Mmap {
 };
 
 /// `lost` records were not written, because the buffer was full.
-struct Lost {
-  RecordMisc misc;
-  SampleId sample_id;
+struct Lost : SideBand {
   std::uint64_t event_id = 0;
   std::uint64_t lost = 0;
 };
 
 /// The name of a thread changed.
-struct Comm {
-  RecordMisc misc;
+struct Comm : SideBand {
   /// By execve(2).
   bool by_exec() const { return misc.has(13); }
 
-  SampleId sample_id;
   TaskId task;
   std::string_view name;
 };
 
-/// A thread ended.
-struct Exit {
-  RecordMisc misc;
-  SampleId sample_id;
+/// A thread began or ended.
+struct TaskChange : SideBand {
   TaskId task;
   TaskId parent;
   std::chrono::nanoseconds time{};
 };
+
+/// A thread ended.
+struct Exit : TaskChange {};
 
 /// A thread was made.
-struct Fork {
-  RecordMisc misc;
+struct Fork : TaskChange {
   /// Not by the kernel: perf(1) marks a process that it starts and that has not called execve(2).
   bool before_exec() const { return misc.has(13); }
-
-  SampleId sample_id;
-  TaskId task;
-  TaskId parent;
-  std::chrono::nanoseconds time{};
 };
 
-/// From here on, samples of the event are left out, as there were too many
-/// (kernel.perf_event_max_sample_rate).
-struct Throttle {
-  RecordMisc misc;
-  SampleId sample_id;
+/// Samples of an event are left out from here on, or written again.
+struct RateChange : SideBand {
   std::chrono::nanoseconds time{};
   std::uint64_t event_id = 0;
   std::uint64_t stream_id = 0;
 };
 
-/// Samples are written again.
-struct Unthrottle {
-  RecordMisc misc;
-  SampleId sample_id;
-  std::chrono::nanoseconds time{};
-  std::uint64_t event_id = 0;
-  std::uint64_t stream_id = 0;
-};
+/// They are left out, as there were too many (kernel.perf_event_max_sample_rate).
+struct Throttle : RateChange {};
+
+/// They are written again.
+struct Unthrottle : RateChange {};
 
 /// What an inherited event counted until its thread ended (inherit_stat).
-struct Read {
-  RecordMisc misc;
-  SampleId sample_id;
+struct Read : SideBand {
   TaskId task;
   ReadValues values;
 };
@@ -120,12 +107,10 @@ struct BuildId {
 };
 
 /// A mapping of a file or of executable memory was made (attribute mmap2).
-struct Mmap2 {
-  RecordMisc misc;
+struct Mmap2 : SideBand {
   /// The mapping is not executable.
   bool is_data() const { return misc.has(13); }
 
-  SampleId sample_id;
   TaskId task;
   std::uint64_t address = 0;
   std::uint64_t length = 0;                  ///< bytes
@@ -137,9 +122,7 @@ struct Mmap2 {
 };
 
 /// The AUX area has new data.
-struct Aux {
-  RecordMisc misc;
-  SampleId sample_id;
+struct Aux : SideBand {
   std::uint64_t offset = 0;  ///< in the AUX area, in bytes; in overwrite mode, of its end
   std::uint64_t size = 0;    ///< bytes
   std::uint64_t flags = 0;   ///< PERF_AUX_FLAG_*
@@ -153,37 +136,24 @@ struct Aux {
 };
 
 /// Tracing of instructions began.
-struct ItraceStart {
-  RecordMisc misc;
-  SampleId sample_id;
+struct ItraceStart : SideBand {
   TaskId task;
 };
 
 /// Samples that the hardware lost.
-struct LostSamples {
-  RecordMisc misc;
-  SampleId sample_id;
+struct LostSamples : SideBand {
   std::uint64_t lost = 0;
 };
 
 /// The thread that the event belongs to came onto its CPU or left it.
-struct Switch {
-  RecordMisc misc;
+struct Switch : SideBand {
   bool is_out() const { return misc.has(13); }
   /// It left while it was runnable.
   bool is_preempted() const { return misc.has(14); }
-
-  SampleId sample_id;
 };
 
 /// The event's CPU went from one thread to another.
-struct SwitchCpuWide {
-  RecordMisc misc;
-  bool is_out() const { return misc.has(13); }
-  /// The thread left while it was runnable.
-  bool is_preempted() const { return misc.has(14); }
-
-  SampleId sample_id;
+struct SwitchCpuWide : Switch {
   TaskId other;  ///< the next thread if is_out(), else the previous one
 };
 
@@ -196,26 +166,22 @@ struct NamespaceLink {
 };
 
 /// A thread is in other namespaces than before.
-struct Namespaces {
+struct Namespaces : SideBand {
   /// Where each namespace is in `links`.
   enum Index : std::size_t { kNet, kUts, kIpc, kPid, kUser, kMnt, kCgroup };
 
-  RecordMisc misc;
-  SampleId sample_id;
   TaskId task;
   PackedSpan<NamespaceLink> links;  ///< younger kernels may have more than Index names
 };
 
 /// The kernel got or lost a symbol.
-struct Ksymbol {
+struct Ksymbol : SideBand {
   enum class Type : std::uint16_t {
     kUnknown,
     kBpf,        ///< a BPF program
     kOutOfLine,  ///< such as a kprobe's copy of instructions, or a trampoline of ftrace
   };
 
-  RecordMisc misc;
-  SampleId sample_id;
   std::uint64_t address = 0;
   std::uint32_t length = 0;  ///< bytes
   Type type = Type::kUnknown;
@@ -225,11 +191,9 @@ struct Ksymbol {
 };
 
 /// A BPF program was loaded or unloaded.
-struct BpfEvent {
+struct BpfEvent : SideBand {
   enum class Type : std::uint16_t { kUnknown, kLoad, kUnload };
 
-  RecordMisc misc;
-  SampleId sample_id;
   Type type = Type::kUnknown;
   std::uint16_t flags = 0;
   std::uint32_t program_id = 0;
@@ -237,33 +201,26 @@ struct BpfEvent {
 };
 
 /// A cgroup was made. perf(1) writes these records for those that exist already.
-struct Cgroup {
-  RecordMisc misc;
-  SampleId sample_id;
+struct Cgroup : SideBand {
   std::uint64_t id = 0;   ///< as in Sample::cgroup
   std::string_view path;  ///< from the root of the hierarchy on: "/system.slice/web.service"
 };
 
 /// The kernel changed its own instructions.
-struct TextPoke {
-  RecordMisc misc;
-  SampleId sample_id;
+struct TextPoke : SideBand {
   std::uint64_t address = 0;
   std::span<const std::byte> old_bytes;  ///< empty for new code
   std::span<const std::byte> new_bytes;  ///< empty for removed code
 };
 
-/// The hardware's number of an event that writes to the AUX area.
-struct AuxOutputHwId {
-  RecordMisc misc;
-  SampleId sample_id;  ///< has the id of the event
+/// The hardware's number of an event that writes to the AUX area; `sample_id` has the id of the
+/// event.
+struct AuxOutputHwId : SideBand {
   std::uint64_t hw_id = 0;
 };
 
 /// The user frames of the samples before it of this thread that have its cookie.
-struct CallchainDeferred {
-  RecordMisc misc;
-  SampleId sample_id;
+struct CallchainDeferred : SideBand {
   std::uint64_t cookie = 0;             ///< as in deferred_cookie()
   PackedSpan<std::uint64_t> callchain;  ///< begins with PERF_CONTEXT_USER; see visit_frames()
 };
