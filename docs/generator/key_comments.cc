@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/load.h"
+#include "key_texts.h"
 #include "sections.h"
 #include "yaml/keys.h"
 
@@ -20,7 +21,7 @@ std::string without_backticks(std::string text) {
 }
 
 std::string comment_of(const KeyReference& key) {
-  std::string text = summary_of(key);
+  std::string text = summary_of(meaning_of(key));
   if (!key.unwritten.empty()) text += " Default: " + key.unwritten + ".";
   return "# " + without_backticks(std::move(text));
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/load.h"
+#include "key_texts.h"
 #include "markdown.h"
 #include "sections.h"
 
@@ -59,7 +60,7 @@ std::string introduction(const Map& map) {
   }
   const std::string form =
       is_list ? " " + code(key.name) + " is a " + key.form + ". Keys of each map:" : "";
-  return key.meaning + form;
+  return meaning_of(key) + form;
 }
 
 std::string heading_of(const Map& map) { return map.name.empty() ? "top level" : map.name; }
@@ -89,7 +90,7 @@ std::string page_of(const Map& map) {
   std::string text = "## " + heading_of(map) + "\n\n" + wrapped(introduction(map)) + "\n\n" +
                      table_head({"key", "value", "default", "meaning"});
   for (const KeyReference* key : map.keys) {
-    text += table_row({code(key->name), key->form, default_of(*key), key->meaning});
+    text += table_row({code(key->name), key->form, default_of(*key), meaning_of(*key)});
   }
   return text;
 }
@@ -109,7 +110,7 @@ std::string manual_of(const KeyReference& key) {
   std::string text = "*" + in_scdoc(key.name) + "*: " + in_scdoc(key.form) + ".";
   if (key.is_needed) text += " Required.";
   if (!key.unwritten.empty()) text += " Default: " + in_scdoc(key.unwritten) + ".";
-  return text + "\n\t" + in_scdoc(key.meaning) + "\n";
+  return text + "\n\t" + in_scdoc(meaning_of(key)) + "\n";
 }
 
 std::string manual_of(const Map& map) {

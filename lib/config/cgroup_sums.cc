@@ -63,29 +63,17 @@ void read_sum_labels(const yaml::Value& value, CgroupSum& sum) {
 constexpr yaml::Key<CgroupSum> kSumKeys[] = {
     {"name",
      read_sum_name,
-     {"Name in the metrics of the sum: `workload` gives `perf_workload_cycles_total`.",
-      [] { return std::string("1 to 64 of `a-z`, `0-9` and `_`, the first a letter"); }},
+     {[] { return std::string("1 to 64 of `a-z`, `0-9` and `_`, the first a letter"); }},
      "the sum has no name",
      "add one, for example 'name: workload'"},
     {"by",
      read_sum_labels,
-     {"Labels of `perf_cgroup_info`, or of the rules in `cgroups.labels`. There is a sum for each "
-      "combination of their values. A cgroup that lacks one of them is in no sum. `[]`: one sum of "
-      "all selected cgroups.",
-      [] { return yaml::form_of_list(kMaxSumLabels, "labels"); }},
+     {[] { return yaml::form_of_list(kMaxSumLabels, "labels"); }},
      "the sum has no labels",
      "add them, for example 'by: [namespace, container]', or 'by: []' for one sum of all cgroups"},
-    yaml::number_key<&CgroupSum::max, kSumCount>(
-        "max",
-        "Maximum number of combinations. Cgroups with further ones are added up as 'other' and "
-        "reported."),
-    yaml::duration_key<&CgroupSum::idle, kIdle>(
-        "idle", "How long a sum without a cgroup is still served. Then it ends."),
-    yaml::duration_key<&CgroupSum::zero_for, kZeroFor>(
-        "zero_for",
-        "How long a new sum is served as 0, before its counts appear all at once. Functions such "
-        "as `increase()` see only what comes after the first sample, so this should be longer than "
-        "the scrape interval. `0s` is right for scrapers that use `openmetrics.created`."),
+    yaml::number_key<&CgroupSum::max, kSumCount>("max"),
+    yaml::duration_key<&CgroupSum::idle, kIdle>("idle"),
+    yaml::duration_key<&CgroupSum::zero_for, kZeroFor>("zero_for"),
 };
 
 }  // namespace

@@ -147,20 +147,15 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
      [](const yaml::Value& value, LabelRule& rule) {
        yaml::assign(rule.match, read_pattern(value));
      },
-     {"Cgroups that get the labels.", [] { return form_of(kPattern); }},
+     {[] { return form_of(kPattern); }},
      "the rule has no match",
      "add the cgroups it is for, for example 'match: /system.slice/*'"},
     {"set",
      read_settings,
-     {"Names and values of the labels. A name consists of 1 to 128 of `a-z`, `A-Z`, `0-9` and "
-      "`_`, and must not be a label of the exporter, nor `job`, `instance` or `cluster`. In a "
-      "value, `$1` to `$9` are replaced by "
-      "what the groups of the regular expression matched, `$0` by the whole path, and `$$` by a "
-      "dollar sign.",
-      [] {
-        return fmt::format("map of at most {} labels, each with a {}", kMaxSettings,
-                           form_of(kLabelValue));
-      }},
+     {[] {
+       return fmt::format("map of at most {} labels, each with a {}", kMaxSettings,
+                          form_of(kLabelValue));
+     }},
      "the rule sets nothing",
      "add labels, for example 'set: {team: web}'"},
 };
@@ -204,96 +199,36 @@ std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patter
 constexpr yaml::Key<Cgroups> kOfCgroups[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
-     {"Patterns of the cgroups to count. A list in the file replaces the default list, which "
-      "matches systemd services and scopes, containers, virtual machines, and jobs of batch "
-      "systems.",
-      form_of_patterns,
+     {form_of_patterns,
       [] {
         return "the " + std::to_string(Cgroups{}.include.size()) + " patterns of the shipped file";
       }}},
     {"exclude",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
-     {"Patterns of cgroups that are not counted. They are tried before those of `include`.",
-      form_of_patterns, [] { return yaml::written("[]"); }}},
-    yaml::choice_key<&Cgroups::nesting, kNesting>(
-        "nesting",
-        "If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
-        "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
-        "nothing twice; an outer cgroup is replaced by the inner ones and by the other cgroups "
-        "that it has. Its own processes are then counted only by scope `cpu`. With `all`, a sum "
-        "over cgroups counts the inner cgroups twice."),
-    yaml::flag_key<&Cgroups::helpers>(
-        "helpers",
-        "Whether to also count cgroups of container helpers, such as conmon. Podman and CRI-O run "
-        "one conmon for each container."),
-    yaml::number_key<&Cgroups::max, kCgroupCount>(
-        "max",
-        "Maximum number of cgroups that are counted at the same time. Further cgroups are left out "
-        "and reported."),
-    yaml::flag_key<&Cgroups::per_cpu>(
-        "per_cpu",
-        "Whether cgroups have one series per CPU, with a label `cpu`, instead of the sum. This "
-        "multiplies the number of series by the number of CPUs, so `limits.max_series` may have to "
-        "be raised. The cost of counting does not change."),
-    yaml::duration_key<&Cgroups::linger, kLinger>(
-        "linger",
-        "How long the last values of a removed cgroup are still served. This should be longer than "
-        "the scrape interval, so that a scrape sees the final values."),
-    yaml::duration_key<&Cgroups::close_after, kCloseAfter>(
-        "close_after",
-        "How long a cgroup may use no CPU time before its counters are closed. Its series "
-        "keep their values, and the counters are opened again when the cgroup runs "
-        "(`open_after`). Each time, this time doubles for the cgroup. `0s`: counters are "
-        "never closed. No effect with `per_cpu`, nor by records."),
-    yaml::duration_key<&Cgroups::open_after, kOpenAfter>(
-        "open_after",
-        "CPU time that a cgroup uses before its closed counters are opened again. Events in "
-        "this time are not counted; the time is published as unmeasured."),
-    yaml::choice_key<&Cgroups::source, kSource>(
-        "source",
-        "How cgroups are counted: `auto`, `records` or `descriptors`. `descriptors`: with a "
-        "file descriptor for each event, cgroup and CPU. `records`: with one group of events "
-        "on each CPU. At each switch between cgroups, the kernel writes what the group has "
-        "counted into a buffer, and the exporter adds the differences to the cgroups. This "
-        "takes no descriptor for an event of a cgroup, costs less at each switch, and counts "
-        "cgroups that live for less than a millisecond. It needs Linux 5.7. `auto`: "
-        "`records` on each CPU where they can be had and are correct, if at least 4 cgroups "
-        "are counted; else `descriptors`."),
-    yaml::choice_key<&Cgroups::records_buffer, kBuffer>(
-        "records_buffer",
-        "Memory on each CPU for the records of `source: records`. A larger buffer has room for "
-        "more switches while the exporter is kept off the CPU. The kernel locks this memory "
-        "(`kernel.perf_event_mlock_kb`, `LimitMEMLOCK=`); if it refuses, half of it is tried, down "
-        "to 16KiB."),
+     {form_of_patterns, [] { return yaml::written("[]"); }}},
+    yaml::choice_key<&Cgroups::nesting, kNesting>("nesting"),
+    yaml::flag_key<&Cgroups::helpers>("helpers"),
+    yaml::number_key<&Cgroups::max, kCgroupCount>("max"),
+    yaml::flag_key<&Cgroups::per_cpu>("per_cpu"),
+    yaml::duration_key<&Cgroups::linger, kLinger>("linger"),
+    yaml::duration_key<&Cgroups::close_after, kCloseAfter>("close_after"),
+    yaml::duration_key<&Cgroups::open_after, kOpenAfter>("open_after"),
+    yaml::choice_key<&Cgroups::source, kSource>("source"),
+    yaml::choice_key<&Cgroups::records_buffer, kBuffer>("records_buffer"),
     {"labels",
      [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
-     {"Rules that add labels to all series of the cgroups that match a pattern. If two rules set "
-      "the same label, the first one applies.",
-      [] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return yaml::written("[]"); },
+     {[] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return yaml::written("[]"); },
       [](const std::string& list, std::vector<yaml::KeyReference>& all) {
         list_keys<LabelRule>(kRuleKeys, list + "[]", all);
       }}},
     {"sums",
      [](const yaml::Value& value, Cgroups& cgroups) { read_sums(value, cgroups.sums); },
-     {"Sums over cgroups with equal labels, such as all containers of a workload. A sum keeps what "
-      "its cgroups had counted when they ended. With `nesting: all`, a "
-      "cgroup inside of another one of the same sum is not added, as the outer one contains it.",
-      form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
+     {form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
     {"container_names",
      read_container_names,
-     {"Sources of the labels `container` and `image`. A directory of Docker "
-      "(`/var/lib/docker/containers`) or of Podman (`/var/lib/containers/storage`), which "
-      "only root may read, or a file with lines `ID: {container: NAME, image: IMAGE}`. Those of "
-      "the shipped file are ignored where they are not there or must not be read.",
-      [] { return std::string("list of at most 8 paths"); },
+     {[] { return std::string("list of at most 8 paths"); },
       [] { return std::string("the two of the shipped file"); }}},
-    yaml::choice_key<&Cgroups::series, kSeries>(
-        "series",
-        "Which cgroups have series of their own: `folded`, `each`, or `none` (only `sums`). "
-        "`folded`: each, but cgroups whose names systemd uses once share the series of all with "
-        "such a name: sessions (`session-*.scope`), transient units (`run-*.service`) and "
-        "connections to a socket with `Accept=yes` (`NAME@*.service`). `each`: also these; so it "
-        "is with `per_cpu`."),
+    yaml::choice_key<&Cgroups::series, kSeries>("series"),
 };
 
 constexpr yaml::Word<PodMetadata> kAllMetadata[] = {{"none", PodMetadata::kNone},
@@ -306,17 +241,10 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
 }
 
 constexpr yaml::Key<Kubernetes> kOfKubernetes[] = {
-    yaml::choice_key<&Kubernetes::metadata, kMetadata>(
-        "metadata",
-        "Source of the labels `pod`, `namespace` and `container`: `none` or `log_links`. With "
-        "`log_links`, they are read from the names of the links that the kubelet creates to the "
-        "logs of containers; this needs access to that directory, but not to the API or a socket. "
-        "With `none`, there are only the labels from the paths of cgroups, which contain the ID of "
-        "a container and the UID of its pod."),
+    yaml::choice_key<&Kubernetes::metadata, kMetadata>("metadata"),
     {"log_links",
      read_log_links,
-     {"Directory of the links to container logs. The path is the one that the exporter sees.",
-      [] { return "absolute " + form_of(kDirectory); },
+     {[] { return "absolute " + form_of(kDirectory); },
       [] { return yaml::written(std::string_view(Kubernetes{}.log_links)); }}},
 };
 

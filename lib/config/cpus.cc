@@ -46,11 +46,7 @@ void read_exclude(const yaml::Value& value, Cpus& cpus) {
 constexpr yaml::Key<Cpus> kCpusKeys[] = {
     {"exclude",
      read_exclude,
-     {"CPUs that are not counted: `isolated`, `nohz_full` or lists such as `\"2-5,8\"`. "
-      "`isolated` are the CPUs that are isolated from the scheduler (`isolcpus=`), and "
-      "`nohz_full` the CPUs without a scheduler tick. Both are determined at start and at "
-      "each reload. Sums over CPUs do not include excluded CPUs.",
-      [] {
+     {[] {
         return yaml::form_of_list(kMaxEntries, "`isolated`, `nohz_full` and lists of CPU numbers");
       },
       [] { return yaml::written("[]"); }}},

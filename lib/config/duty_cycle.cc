@@ -17,9 +17,8 @@ constexpr yaml::DurationRange kEvery = {2s, 60s};
 
 /// The key must be there.
 template <auto member, const yaml::DurationRange& range>
-constexpr yaml::Key<DutyCycle> required(std::string_view name, std::string_view meaning,
-                                        std::string_view when_missing) {
-  yaml::Key<DutyCycle> key = yaml::duration_key<member, range>(name, meaning);
+constexpr yaml::Key<DutyCycle> required(std::string_view name, std::string_view when_missing) {
+  yaml::Key<DutyCycle> key = yaml::duration_key<member, range>(name);
   key.text.unwritten = nullptr;
   key.when_missing = when_missing;
   key.remedy = "write for example 'duty_cycle: {on: 10s, every: 60s}'";
@@ -27,11 +26,8 @@ constexpr yaml::Key<DutyCycle> required(std::string_view name, std::string_view 
 }
 
 constexpr yaml::Key<DutyCycle> kDutyCycleKeys[] = {
-    required<&DutyCycle::on, kOn>(
-        "on", "How long the group counts in each cycle: at least two `collection.interval`.",
-        "the duty cycle does not say how long the group counts"),
-    required<&DutyCycle::every, kEvery>("every", "How long a cycle is.",
-                                        "the duty cycle does not say how long it is"),
+    required<&DutyCycle::on, kOn>("on", "the duty cycle does not say how long the group counts"),
+    required<&DutyCycle::every, kEvery>("every", "the duty cycle does not say how long it is"),
 };
 
 }  // namespace

@@ -112,21 +112,19 @@ std::string form_of(const DescriptionText& kind) {
 constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
     {"event",
      read_spelling,
-     {"The event, as `perf list` spells it.", [] { return std::string("text"); }},
+     {[] { return std::string("text"); }},
      "the event itself is missing",
      "add it, for example 'event: cycles'"},
     {"name",
      read_name,
-     {"Name of the metric. Letters become lower case, digits are kept, and each sequence of other "
-      "characters becomes one `_`.",
-      [] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
+     {[] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
     {"help",
      read_help,
-     {"Help text of the metric.", [] { return form_of(kHelp) + ", one line"; },
+     {[] { return form_of(kHelp) + ", one line"; },
       [] { return std::string("from the kernel or the table of events"); }}},
     {"unit",
      read_unit,
-     {"Unit of the metric.", [] { return yaml::form_of_entries(kUnits); },
+     {[] { return yaml::form_of_entries(kUnits); },
       [] {
         return "from the kernel, else " + yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
       }}},
@@ -134,17 +132,13 @@ constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
      [](const yaml::Value& value, ParsedEventEntry& parsed) {
        yaml::assign(parsed.entry.scale, read_decimal(value, kScale));
      },
-     {"Number of units that one count is worth. Required if `unit` replaces one that the kernel "
-      "gives.",
-      [] { return yaml::form_of(kScale); },
+     {[] { return yaml::form_of(kScale); },
       [] { return "from the kernel, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
      [](const yaml::Value& value, ParsedEventEntry& parsed) {
        yaml::assign(parsed.entry.filter, read_description(value, kFilter));
      },
-     {"For a tracepoint: count only if this expression is true. It is written in the kernel's "
-      "filter syntax, for example `bytes >= 65536`.",
-      [] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
+     {[] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
 };
 
 bool refuse_unquoted_braces(const yaml::Value& value) {

@@ -120,8 +120,8 @@ void read_inherit(const yaml::Value& value, ParsedGroup&) {
 }
 
 template <bool Group::*flag>
-constexpr yaml::Key<ParsedGroup> group_flag(std::string_view name, std::string_view meaning) {
-  return {name, read_group_flag<flag>, {meaning, yaml::form_of_flag, [] {
+constexpr yaml::Key<ParsedGroup> group_flag(std::string_view name) {
+  return {name, read_group_flag<flag>, {yaml::form_of_flag, [] {
                                           return yaml::written(Group{}.*flag);
                                         }}};
 }
@@ -129,101 +129,52 @@ constexpr yaml::Key<ParsedGroup> group_flag(std::string_view name, std::string_v
 constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
     {"name",
      read_name,
-     {"Name of the group in labels and messages; must be unique.",
-      [] {
-        return "1 to " + std::to_string(kMaxNameLength) +
-               " of `a-z`, `0-9`, `_` and `-`, the first a letter";
-      }},
+     {[] {
+       return "1 to " + std::to_string(kMaxNameLength) +
+              " of `a-z`, `0-9`, `_` and `-`, the first a letter";
+     }},
      "the group has no name",
      "add a name to it, for example 'name: core'"},
     {"events",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_events(value, parsed.group.events); },
-     {"Events of the group. Quote a text that contains a comma. A group in the syntax of `perf "
-      "stat -e` can be one text: `\"{cycles,instructions}:u\"`.",
-      form_of_events, nullptr, list_event_keys},
+     {form_of_events, nullptr, list_event_keys},
      "the group has no events",
      "add a list of them, for example 'events: [cycles, instructions]'"},
     {"scope",
      read_scope,
-     {"Where the group is counted: on every CPU (`cpu`), or for every selected cgroup "
-      "(`cgroup`). Events that a part of the package counts (energy, memory channels, all uncore "
-      "PMUs) support only scope `cpu`, because they do not distinguish cgroups. Clocks such as "
-      "`task-clock` are CPU time only with scope `cgroup`; on a CPU they also run while it is "
-      "idle.",
-      [] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
+     {[] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"when",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_when(value, parsed.group.when); },
-     {"Conditions on the machine, all of which must hold; else the group is left out. With them, "
-      "one file serves machines of several kinds. A group that is left out has no series, causes "
-      "no warning, and is reported with its reason by `--config.check` and the status page.",
-      yaml::form_of_map, nullptr, list_when_keys}},
-    group_flag<&Group::optional>(
-        "optional",
-        "Whether events that this machine lacks are expected to be missing. They cause no warning, "
-        "and have no series `perf_event_exporter_event_refusal_info`. Events that are missing for "
-        "another reason, such as a right, and misspelled names, are still reported."),
+     {yaml::form_of_map, nullptr, list_when_keys}},
+    group_flag<&Group::optional>("optional"),
     {"cpus",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_cpus(value, parsed.group.cpus); },
-     {"CPUs on which this group is not counted, in addition to the top-level `cpus`.",
-      yaml::form_of_map, nullptr, list_cpus_keys}},
+     {yaml::form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,
-     {"What one series of scope `cpu` covers. All values except `cpu` are sums over CPUs: a "
-      "`package` is a socket, and a `numa_node` is the CPUs of one memory node.",
-      [] { return yaml::form_of_entries(kAggregationEntries); },
+     {[] { return yaml::form_of_entries(kAggregationEntries); },
       [] { return yaml::written("cpu") + "; of uncore PMUs " + yaml::written("package"); }}},
-    group_flag<&Group::weak>(
-        "weak",
-        "Whether a group that does not fit on the PMU is split into smaller groups. With `false`, "
-        "such a group is left out. Both are reported."),
-    group_flag<&Group::pinned>(
-        "pinned",
-        "Whether the group is never multiplexed. A pinned group that does not fit on the PMU "
-        "reports an error."),
-    group_flag<&Group::exclusive>("exclusive",
-                                  "Whether no other group may be on the PMU at the same time."),
+    group_flag<&Group::weak>("weak"),
+    group_flag<&Group::pinned>("pinned"),
+    group_flag<&Group::exclusive>("exclusive"),
     {"estimator",
      read_estimator,
-     {"How the counts of a multiplexed group are scaled. `time` scales by the time that the "
-      "group was on the PMU. `reference` scales by the activity of the CPU, which is more "
-      "accurate for intermittent work, even if that takes a counter. `auto` uses a reference if "
-      "no group gets less time on the PMU because of it (for cgroups, if it takes no counter), "
-      "and time otherwise. A pinned group is never scaled, and allows only `auto`.",
-      [] { return yaml::form_of_entries(kEstimators); },
+     {[] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimator, Group{}.estimator); }}},
     {"duty_cycle",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_duty_cycle(value, parsed.group); },
-     {"Counts hardware events of the group for a part of the time only. For the rest, other "
-      "programs have the counters, and the counts of the group are estimated by its earlier rates, "
-      "which is less accurate. CPUs and machines begin at different times.",
-      yaml::form_of_map, nullptr, list_duty_cycle_keys}},
-    group_flag<&Group::exclude_user>(
-        "exclude_user",
-        "Whether events in user mode are not counted. `exclude_user`, `exclude_kernel` and "
-        "`exclude_hypervisor` cannot all be `true`."),
-    group_flag<&Group::exclude_kernel>("exclude_kernel",
-                                       "Whether events in the kernel are not counted."),
-    group_flag<&Group::exclude_hypervisor>("exclude_hypervisor",
-                                           "Whether events in the hypervisor are not counted."),
-    group_flag<&Group::exclude_idle>("exclude_idle",
-                                     "Whether events in the idle task are not counted."),
-    group_flag<&Group::exclude_host>(
-        "exclude_host",
-        "Whether events outside of virtual machines are not counted. `exclude_host` and "
-        "`exclude_guest` cannot both be `true`."),
-    group_flag<&Group::exclude_guest>(
-        "exclude_guest",
-        "Whether events in virtual machines are not counted. Hardware events support these "
-        "keys as far as the CPU does: x86 does not have `exclude_idle`. Page faults and "
-        "tracepoints support only `exclude_user` and `exclude_kernel`. Clocks and uncore "
-        "PMUs support none."),
+     {yaml::form_of_map, nullptr, list_duty_cycle_keys}},
+    group_flag<&Group::exclude_user>("exclude_user"),
+    group_flag<&Group::exclude_kernel>("exclude_kernel"),
+    group_flag<&Group::exclude_hypervisor>("exclude_hypervisor"),
+    group_flag<&Group::exclude_idle>("exclude_idle"),
+    group_flag<&Group::exclude_host>("exclude_host"),
+    group_flag<&Group::exclude_guest>("exclude_guest"),
     {"inherit",
      read_inherit,
-     {"Not supported: it is for counters of a task, and the counters of a CPU or cgroup count "
-      "all its tasks.",
-      [] { return yaml::written(false) + " only"; }, [] { return yaml::written(false); }}},
+     {[] { return yaml::written(false) + " only"; }, [] { return yaml::written(false); }}},
 };
 
 /// Flags that must not all be true together.

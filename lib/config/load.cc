@@ -35,14 +35,8 @@ constexpr yaml::NumberRange kLabelLength = {64, 1024};
 constexpr yaml::NumberRange kReserve = {0, Pmu::kMaxReserve};
 
 constexpr yaml::Key<Collection> kCollectionKeys[] = {
-    yaml::duration_key<&Collection::interval, kInterval>(
-        "interval",
-        "How often all counters are read. A shorter interval follows changes faster and costs more "
-        "CPU time."),
-    yaml::duration_key<&Collection::max_age, kMaxAge>(
-        "max_age",
-        "Maximum age of the counts in a scrape; older counts are read first. One read serves all "
-        "waiting scrapes. If `max_age` is at least `interval`, scrapes never trigger a read."),
+    yaml::duration_key<&Collection::interval, kInterval>("interval"),
+    yaml::duration_key<&Collection::max_age, kMaxAge>("max_age"),
 };
 
 constexpr yaml::Word<CgroupEvidence> kAllEvidence[] = {{"each", CgroupEvidence::kEach},
@@ -51,37 +45,17 @@ constexpr yaml::Word<CgroupEvidence> kAllEvidence[] = {{"each", CgroupEvidence::
 constexpr yaml::Choice<CgroupEvidence> kEvidence = {"a choice of evidence", kAllEvidence};
 
 constexpr yaml::Key<Evidence> kEvidenceKeys[] = {
-    yaml::choice_key<&Evidence::cgroups, kEvidence>(
-        "cgroups",
-        "Which cgroups have the times of groups and the observed part of events. `each`: each "
-        "cgroup, and each sum of `cgroups.sums`. `sum`: only the sums. These are about half of the "
-        "series of a cgroup."),
-    yaml::flag_key<&Evidence::variance>(
-        "variance",
-        "Whether to publish the variance of each estimated event, for standard errors. "
-        "`perf_cpu_cycles_total` has `perf_cpu_cycles_variance_total`. It adds one series for each "
-        "series of an event."),
-    yaml::flag_key<&Evidence::reference>(
-        "reference",
-        "Whether to publish the activity reference of each group. `perf_group_reference_total` and "
-        "`perf_group_reference_sampled_total` show whether a group was on the PMU while the CPU "
-        "did its usual work."),
+    yaml::choice_key<&Evidence::cgroups, kEvidence>("cgroups"),
+    yaml::flag_key<&Evidence::variance>("variance"),
+    yaml::flag_key<&Evidence::reference>("reference"),
 };
 
 constexpr yaml::Key<Pmu> kPmuKeys[] = {
-    yaml::number_key<&Pmu::reserve, kReserve>(
-        "reserve",
-        "Number of counters of each core PMU that stay free for other programs. Groups are tried "
-        "in the order of the file, next to these counters. One that does not fit is left out and "
-        "reported. With both scopes, a group takes its counters twice; nested cgroups counted by "
-        "descriptors take more."),
+    yaml::number_key<&Pmu::reserve, kReserve>("reserve"),
 };
 
 constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
-    yaml::flag_key<&OpenMetrics::created>(
-        "created",
-        "Whether each counter has a `_created` sample with its start time. Prometheus stores each "
-        "of them as a separate series, and `limits.max_series` includes them."),
+    yaml::flag_key<&OpenMetrics::created>("created"),
 };
 
 constexpr std::string_view kAuto = "auto";
@@ -103,33 +77,11 @@ void read_max_open_events(const yaml::Value& value, Limits& limits) {
 constexpr yaml::Key<Limits> kLimitsKeys[] = {
     {"max_open_events",
      read_max_open_events,
-     {"Maximum number of open counters, each of which is a file descriptor. Scope `cpu` needs one "
-      "for each event and CPU, scope `cgroup` one for each event, CPU and cgroup if it is counted "
-      "by descriptors. `auto` fits the machine: counters take at most a sixteenth of its memory, "
-      "and a quarter of what the cgroup of the exporter may use. `perf_event_exporter size` prints "
-      "what a configuration takes.",
-      [] { return "auto, or a " + yaml::form_of(kLimit); }, [] { return yaml::written(kAuto); }}},
-    yaml::number_key<&Limits::max_series, kLimit>(
-        "max_series",
-        "Maximum number of time series in one scrape. The exporter's own are not included."),
-    yaml::number_key<&Limits::opens_per_second, kLimit>(
-        "opens_per_second",
-        "Maximum number of counters of cgroups that each CPU opens per second. This also applies "
-        "at the start. Opening one counter takes some microseconds of that CPU. Further cgroups "
-        "wait, and are opened in the order of their arrival."),
-    yaml::number_key<&Limits::max_cgroup_directories, kDirectories>(
-        "max_cgroup_directories",
-        "Maximum number of directories of the cgroup tree that are read and watched. If there are "
-        "more, the limit is divided fairly among the subtrees of each directory. Cgroups in the "
-        "other directories are not found; the log and `perf_event_exporter_cgroup_directories` "
-        "report the number of these directories."),
-    yaml::number_key<&Limits::label_length, kLabelLength>(
-        "label_length",
-        "Maximum length of the value of a label, in bytes of UTF-8. Cgroups with a longer path are "
-        "not counted by themselves, nor those below, but as a part of a counted cgroup above; the "
-        "log and `perf_event_exporter_cgroup_directories` report their number. Set it to the "
-        "`label_value_length_limit` of Prometheus, if that has one: a longer value makes a whole "
-        "scrape fail."),
+     {[] { return "auto, or a " + yaml::form_of(kLimit); }, [] { return yaml::written(kAuto); }}},
+    yaml::number_key<&Limits::max_series, kLimit>("max_series"),
+    yaml::number_key<&Limits::opens_per_second, kLimit>("opens_per_second"),
+    yaml::number_key<&Limits::max_cgroup_directories, kDirectories>("max_cgroup_directories"),
+    yaml::number_key<&Limits::label_length, kLabelLength>("label_length"),
 };
 
 constexpr std::size_t kMaxRevision = 128;
@@ -190,63 +142,34 @@ void read_truth_check(const yaml::Value& value, Config& config) {
 constexpr yaml::Key<Config> kConfigKeys[] = {
     {kRequires,
      read_requirement,
-     {"Oldest version of the exporter that knows all of this file, such as `>=0.3`. If it is newer "
-      "than the exporter, a service ignores keys that it does not know, and starts.",
-      [] { return std::string("version"); }, [] { return std::string("any"); }}},
+     {[] { return std::string("version"); }, [] { return std::string("any"); }}},
     {"revision",
      read_revision,
-     {"Name of this configuration, as the label of `perf_event_exporter_config_info`.",
-      [] { return fmt::format("text of at most {} bytes", kMaxRevision); },
+     {[] { return fmt::format("text of at most {} bytes", kMaxRevision); },
       [] { return yaml::written("\"\""); }}},
-    yaml::flag_key<&Config::enabled>(
-        "enabled",
-        "Whether events are counted: with `false`, no perf event is opened. The exporter then "
-        "serves its own metrics and the status page, and is ready."),
-    yaml::map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
+    yaml::flag_key<&Config::enabled>("enabled"),
+    yaml::map_key<&Config::collection, kCollectionKeys>("collection"),
     {"cpus",
      [](const yaml::Value& value, Config& config) { read_cpus(value, config.cpus); },
-     {"Which of the online CPUs are counted. Exclude CPUs that are dedicated to one real-time or "
-      "polling task: they get no counter and no counting thread. `CPUAffinity=` keeps other "
-      "threads off.",
-      yaml::form_of_map, nullptr, list_cpus_keys}},
-    yaml::map_key<&Config::pmu, kPmuKeys>("pmu", "How the PMU is shared with other programs."),
+     {yaml::form_of_map, nullptr, list_cpus_keys}},
+    yaml::map_key<&Config::pmu, kPmuKeys>("pmu"),
     {"groups",
      [](const yaml::Value& value, Config& config) {
        read_groups(value, config.groups, config.origin.left_out_groups);
      },
-     {"What is counted: groups of events that are on the PMU at the same time. Ratios between "
-      "events of one group are therefore meaningful. If the groups need more counters than a CPU "
-      "has, they are multiplexed. An event that this machine does not have is left out "
-      "and reported; the other events are counted.",
-      [] { return std::string("list of maps, at least one"); }, nullptr, list_group_keys},
+     {[] { return std::string("list of maps, at least one"); }, nullptr, list_group_keys},
      kNoGroups,
      kGroupExample},
-    yaml::map_key<&Config::cgroups, kCgroupsKeys>(
-        "cgroups",
-        "Which cgroups the groups with scope `cgroup` count. Cgroups are selected by their paths "
-        "below the cgroup mount; `systemd-cgls` shows the paths."),
-    yaml::map_key<&Config::kubernetes, kKubernetesKeys>(
-        "kubernetes", "Names of pods and containers in Kubernetes."),
-    yaml::map_key<&Config::evidence, kEvidenceKeys>(
-        "evidence",
-        "Additional series that show how the values of multiplexed groups were estimated."),
+    yaml::map_key<&Config::cgroups, kCgroupsKeys>("cgroups"),
+    yaml::map_key<&Config::kubernetes, kKubernetesKeys>("kubernetes"),
+    yaml::map_key<&Config::evidence, kEvidenceKeys>("evidence"),
     {"truth_check",
      read_truth_check,
-     {"Whether to leave out events that count known work wrongly. They are checked at the start "
-      "and once an hour: some hypervisors have a PMU that counts nothing, or too little.",
-      [] { return yaml::form_of_entries(kSwitch.words); },
+     {[] { return yaml::form_of_entries(kSwitch.words); },
       [] { return yaml::written(kSwitch, Config{}.truth_check); }}},
-    yaml::choice_key<&Config::guests, kGuests>(
-        "guests",
-        "Whether hardware events count what virtual machines of this host do. `auto`: unless KVM "
-        "gives them the PMU, or the PMU cannot."),
-    yaml::map_key<&Config::openmetrics, kOpenMetricsKeys>(
-        "openmetrics",
-        "Additions in the OpenMetrics format. The older text format does not have them."),
-    yaml::map_key<&Config::limits, kLimitsKeys>(
-        "limits",
-        "Limits on the cost of the exporter. Cgroups beyond a limit are left out and reported. If "
-        "the groups of scope `cpu` alone exceed a limit, the exporter does not start."),
+    yaml::choice_key<&Config::guests, kGuests>("guests"),
+    yaml::map_key<&Config::openmetrics, kOpenMetricsKeys>("openmetrics"),
+    yaml::map_key<&Config::limits, kLimitsKeys>("limits"),
 };
 
 bool ignores_unknown(const yaml::Value& root, UnknownKeys unknown) {

@@ -92,28 +92,17 @@ std::string form_of_cpu_count() {
 std::string any() { return "any"; }
 
 constexpr yaml::Key<When> kWhenKeys[] = {
-    {"vendor",
-     read_vendors,
-     {"Vendors of CPUs, as the label `vendor` of `perf_machine_info` has them, in any case: "
-      "`GenuineIntel`, `AuthenticAMD`, `ARM`.",
-      form_of_vendors, any}},
-    {"cpus",
-     read_cpu_count,
-     {"Number of online CPUs: at least this, or within this range.", form_of_cpu_count, any}},
+    {"vendor", read_vendors, {form_of_vendors, any}},
+    {"cpus", read_cpu_count, {form_of_cpu_count, any}},
     {"virtual",
      [](const yaml::Value& value, When& when) {
        if (const std::optional<bool> is_virtual = read_flag(value)) when.is_virtual = *is_virtual;
      },
-     {"Whether the machine is virtual, as far as `perf_machine_info` has a `hypervisor`.",
-      yaml::form_of_flag, any}},
+     {yaml::form_of_flag, any}},
     {"pmu",
      [](const yaml::Value& value, When& when) { when.pmu = read_short(value, kPmu); },
-     {"A PMU that the machine must have, by its name in sysfs. As in events, the number and the "
-      "prefix `uncore_` can be left out, and `*` stands for any text.",
-      [] { return fmt::format("text of at most {} bytes", kMaxLength); }, any}},
-    {"kernel",
-     read_kernel,
-     {"Oldest version of Linux, such as `5.13`.", [] { return std::string("version"); }, any}},
+     {[] { return fmt::format("text of at most {} bytes", kMaxLength); }, any}},
+    {"kernel", read_kernel, {[] { return std::string("version"); }, any}},
 };
 
 }  // namespace

@@ -19,10 +19,6 @@ std::string path_of(const KeyReference& key) {
   return key.map.empty() ? key.name : key.map + "." + key.name;
 }
 
-std::string summary_of(const KeyReference& key) {
-  return key.meaning.substr(0, std::min(key.meaning.find(". "), key.meaning.size() - 1)) + ".";
-}
-
 std::string written(std::string_view text) { return fmt::format("`{}`", text); }
 
 std::string written(std::size_t number) {

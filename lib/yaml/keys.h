@@ -20,7 +20,6 @@ namespace pex::yaml {
 
 /// The documentation of a key: KeyReference, with functions for bounds and defaults.
 struct KeyText {
-  std::string_view meaning = {};
   std::string (*form)() = nullptr;
   std::string (*unwritten)() = nullptr;  ///< null: none
   /// Appends the keys of its map, or of each map in its list.
@@ -82,8 +81,7 @@ void list_keys(std::span<const Key<Target>> keys, const std::string& map,
     const KeyText& text = key.text;
     const KeyReference& listed = all.emplace_back(
         KeyReference{map, std::string(key.name), text.form != nullptr ? text.form() : "",
-                     text.unwritten != nullptr ? text.unwritten() : "", std::string(text.meaning),
-                     !key.when_missing.empty()});
+                     text.unwritten != nullptr ? text.unwritten() : "", !key.when_missing.empty()});
     if (text.inner != nullptr) text.inner(path_of(listed), all);
   }
 }
@@ -157,59 +155,59 @@ using Owner = typename OwnerOf<decltype(member)>::Type;
 // Keys that set one member, and have the member's default.
 
 template <auto member>
-constexpr Key<Owner<member>> flag_key(std::string_view name, std::string_view meaning) {
+constexpr Key<Owner<member>> flag_key(std::string_view name) {
   using Target = Owner<member>;
   return {
       name,
       [](const Value& value, Target& target) { assign(target.*member, read_flag(value)); },
-      {meaning, form_of_flag, [] { return written(Target{}.*member); }},
+      {form_of_flag, [] { return written(Target{}.*member); }},
   };
 }
 
 template <auto member, const NumberRange& range>
-constexpr Key<Owner<member>> number_key(std::string_view name, std::string_view meaning) {
+constexpr Key<Owner<member>> number_key(std::string_view name) {
   using Target = Owner<member>;
   return {
       name,
       [](const Value& value, Target& target) { assign(target.*member, read_number(value, range)); },
-      {meaning, [] { return form_of(range); }, [] { return written(Target{}.*member); }},
+      {[] { return form_of(range); }, [] { return written(Target{}.*member); }},
   };
 }
 
 template <auto member, const DurationRange& range>
-constexpr Key<Owner<member>> duration_key(std::string_view name, std::string_view meaning) {
+constexpr Key<Owner<member>> duration_key(std::string_view name) {
   using Target = Owner<member>;
   return {
       name,
       [](const Value& value, Target& target) {
         assign(target.*member, read_duration(value, range));
       },
-      {meaning, [] { return form_of(range); }, [] { return written(Target{}.*member); }},
+      {[] { return form_of(range); }, [] { return written(Target{}.*member); }},
   };
 }
 
 template <auto member, const auto& choice>
-constexpr Key<Owner<member>> choice_key(std::string_view name, std::string_view meaning) {
+constexpr Key<Owner<member>> choice_key(std::string_view name) {
   using Target = Owner<member>;
   return {
       name,
       [](const Value& value, Target& target) {
         if (const auto* chosen = read_choice(value, choice)) target.*member = *chosen;
       },
-      {meaning, [] { return form_of_entries(choice.words); },
+      {[] { return form_of_entries(choice.words); },
        [] { return written(choice, Target{}.*member); }},
   };
 }
 
 /// A map of `keys`, which are read into `member`.
 template <auto member, const auto& keys>
-constexpr Key<Owner<member>> map_key(std::string_view name, std::string_view meaning) {
+constexpr Key<Owner<member>> map_key(std::string_view name) {
   using Target = Owner<member>;
   using Inner = std::remove_cvref_t<decltype(Target{}.*member)>;
   return {
       name,
       [](const Value& value, Target& target) { read_map<Inner>(value, keys, target.*member); },
-      {meaning, form_of_map, nullptr,
+      {form_of_map, nullptr,
        [](const std::string& map, std::vector<KeyReference>& all) {
          list_keys<Inner>(keys, map, all);
        }},

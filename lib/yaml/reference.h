@@ -4,22 +4,19 @@
 
 namespace pex::yaml {
 
-/// The documentation of one key (docs/configuration.md, perf_event_exporter.yaml(5)). Texts are
-/// Markdown with `this` as the only markup: text as it is written in a file.
+/// The documentation of one key (docs/configuration.md, perf_event_exporter.yaml(5)), but for what
+/// it means: docs/generator/key_texts.h. Texts are Markdown with `this` as the only markup: text as
+/// it is written in a file.
 struct KeyReference {
   std::string map;        ///< the map that contains it, as in messages: "groups[].events[]"; "":
                           ///< none
   std::string name;       ///< of the key
   std::string form;       ///< the form of its value, with bounds: "duration, `100ms` to `1h`"
   std::string unwritten;  ///< the default; empty: none, or `is_needed`
-  std::string meaning;    ///< whole sentences; the first one is also a comment of the shipped file
   bool is_needed = false;
 };
 
 /// "collection.interval"
 std::string path_of(const KeyReference& key);
-
-/// The first sentence of its meaning.
-std::string summary_of(const KeyReference& key);
 
 }  // namespace pex::yaml

@@ -6,12 +6,15 @@
 // What the documents show an operator holds: each configuration loads and can be planned, and what
 // queries ask for is what such a configuration publishes.
 
+#include <algorithm>
+#include <iterator>
 #include <regex>
 #include <string_view>
 
 #include "base/result.h"
 #include "config/default_config.h"
 #include "config/load.h"
+#include "docs/generator/key_texts.h"
 #include "exposition/evidence_families.h"
 #include "exposition/metric_names.h"
 #include "exposition/self_families.h"
@@ -24,7 +27,9 @@ namespace pex {
 namespace {
 
 using ::testing::Contains;
+using ::testing::EndsWith;
 using ::testing::Gt;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -289,6 +294,44 @@ TEST(DefaultConfigTest, IsTheShippedFile) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
 
   EXPECT_EQ(config::kDefaultConfig, text);
+}
+
+TEST(KeyTextsTest, AreThoseOfAllKeys) {
+  std::set<std::string> paths;
+  for (const yaml::KeyReference& key : config::configuration_keys()) {
+    EXPECT_THAT(docs::meaning_of(key), EndsWith(".")) << path_of(key);
+    paths.insert(path_of(key));
+  }
+  for (const docs::KeyTextEntry& entry : docs::kKeyTexts) {
+    EXPECT_THAT(paths, Contains(std::string(entry.path)));
+  }
+}
+
+std::string without_backticks(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '`'), text.end());
+  return text;
+}
+
+/// generate_docs writes these comments.
+TEST(KeyTextsTest, AreInTheShippedFileWithTheDefaultInOneLine) {
+  std::ifstream file{kRoot / "config/perf_event_exporter.yaml"};
+  const std::string shipped{std::istreambuf_iterator<char>(file), {}};
+
+  for (const yaml::KeyReference& key : config::configuration_keys()) {
+    if (key.map.find("[]") != key.map.npos || key.form == "map") continue;
+    const std::string indent = key.map.empty() ? "" : "  ";
+    const std::string fallback = key.unwritten.empty() ? "" : " Default: " + key.unwritten + ".";
+    const std::string summary = docs::summary_of(docs::meaning_of(key));
+    const std::string comment = indent + "# " + without_backticks(summary + fallback);
+    EXPECT_THAT(shipped, HasSubstr("\n" + comment + "\n" + indent + key.name + ":"));
+    EXPECT_LE(comment.size(), 100U) << comment;
+  }
+}
+
+TEST(KeyTextsTest, BeginWithASummary) {
+  EXPECT_EQ(docs::summary_of("Maximum age, such as 1.5s; older counts are read first. One read."),
+            "Maximum age, such as 1.5s; older counts are read first.");
+  EXPECT_EQ(docs::summary_of("Help text of the metric."), "Help text of the metric.");
 }
 
 }  // namespace
