@@ -21,19 +21,6 @@ namespace {
 using host::Capability;
 using State = Finding::State;
 
-struct KernelEntry {
-  host::KernelVersion from;
-  host::KernelVersion before;
-  const char* consequence;
-  const char* remedy;
-};
-constexpr KernelEntry kKernels[] = {
-    {{0, 0, 0},
-     {5, 8, 0},
-     "it has no CAP_PERFMON: counting requires CAP_SYS_ADMIN",
-     "Linux 5.8 or newer"},
-};
-
 /// What decides whether the kernel allows this process to count.
 struct Rights {
   bool perfmon = false;
@@ -121,9 +108,9 @@ Findings check_kernel(const CheckInputs& here) {
   const std::string& release = here.self.kernel_release;
   const std::optional<host::KernelVersion> version = host::parse_kernel_version(release);
   if (!version) return {unknown("kernel", "release '" + release + "' has no version to compare")};
-  for (const KernelEntry& row : kKernels) {
-    if (*version < row.from || *version >= row.before) continue;
-    return {{State::kNote, "kernel", release, row.consequence, row.remedy}};
+  if (*version < host::kPerfmonSince) {
+    return {{State::kNote, "kernel", release,
+             "it has no CAP_PERFMON: counting requires CAP_SYS_ADMIN", "Linux 5.8 or newer"}};
   }
   return {good("kernel", release)};
 }

@@ -46,9 +46,6 @@ constexpr KeptEntry kKept[] = {
     {CAP_SYS_PTRACE, [](const Needs& needs) { return needs.looks_at_processes; }},
 };
 
-/// The first that has CAP_PERFMON.
-constexpr host::KernelVersion kPerfmonSince{5, 8, 0};
-
 /// Addresses of the kernel are those of the upper half, on every architecture of 64 bits.
 constexpr std::uint64_t kFirstKernelAddress = std::uint64_t{1} << 63;
 
@@ -68,7 +65,7 @@ bool machine_asks_for_admin(const host::HostRoots& roots) {
   const auto level = host::read_sysctl(roots, "kernel/perf_event_paranoid");
   const auto version = host::parse_kernel_version(host::kernel_release());
   return (level && *level > host::kHighestUpstreamParanoid) ||
-         (version && *version < kPerfmonSince);
+         (version && *version < host::kPerfmonSince);
 }
 
 bool is_socket_file(std::string_view address) { return address.starts_with("unix:"); }

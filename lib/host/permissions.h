@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "host/kernel_version.h"
 #include "host/roots.h"
 
 namespace pex::host {
@@ -22,6 +23,9 @@ enum class Capability : unsigned {
 
 inline constexpr Capability kCapabilities[] = {Capability::kPerfmon, Capability::kSysAdmin,
                                                Capability::kDacReadSearch};
+
+/// The first that has CAP_PERFMON.
+inline constexpr KernelVersion kPerfmonSince{5, 8, 0};
 
 /// "CAP_PERFMON"
 std::string_view name_of(Capability capability);
