@@ -74,8 +74,9 @@ inline constexpr KeyTextEntry kKeyTexts[] = {
      "its own metrics and the status page, and is ready."},
     {"collection", "When counters are read."},
     {"cpus",
-     "Which of the online CPUs are counted. On an excluded CPU, no counter is opened and no thread "
-     "of the exporter runs. Exclude CPUs that are dedicated to one real-time or polling task."},
+     "Which of the online CPUs are counted. Exclude CPUs that are dedicated to one real-time or "
+     "polling task: they get no counter and no counting thread. `CPUAffinity=` keeps other "
+     "threads off."},
     {"pmu", "How the PMU is shared with other programs."},
     {"groups",
      "What is counted: groups of events that are on the PMU at the same time. Ratios between "
@@ -132,8 +133,8 @@ inline constexpr KeyTextEntry kKeyTexts[] = {
      "How the counts of a multiplexed group are scaled. `time` scales by the time that the group "
      "was on the PMU. `reference` scales by the activity of the CPU, which is more accurate for "
      "intermittent work, even if that takes a counter. `auto` uses a reference if no group gets "
-     "less time on the PMU because of it, and time otherwise. A pinned group is never scaled, and "
-     "allows only `auto`."},
+     "less time on the PMU because of it (for cgroups, if it takes no counter), and time "
+     "otherwise. A pinned group is never scaled, and allows only `auto`."},
     {"groups[].duty_cycle",
      "Counts hardware events of the group for a part of the time only. For the rest, other "
      "programs have the counters, and the counts of the group are estimated by its earlier rates, "
@@ -189,7 +190,7 @@ inline constexpr KeyTextEntry kKeyTexts[] = {
      "How long a cgroup may use no CPU time before its counters are closed. Its series keep their "
      "values, and the counters are opened again when the cgroup runs (`open_after`). Each time, "
      "this time doubles for the cgroup. `0s`: counters are never closed. No effect with "
-     "`per_cpu`."},
+     "`per_cpu`, nor by records."},
     {"cgroups.open_after",
      "CPU time that a cgroup uses before its closed counters are opened again. Events in this time "
      "are not counted; the time is published as unmeasured."},
