@@ -55,7 +55,9 @@ class Losses::Settling {
       const nanoseconds in_all_its_life = estimate::MissingTime{}.advance({*used, {}, most}).time;
       for (nanoseconds& time : lost) time = std::min(time, in_all_its_life);
       give_up(slot);
-      losses_.accounts_[slot] = {.cgroup = cgroup->id, .group = *whole_};
+      Account& begun = losses_.accounts_[slot];
+      begun.cgroup = cgroup->id;
+      begun.group = *whole_;
     } else {
       go_on(slot, *account, {*used - account->used, std::max(more, nanoseconds{0}), most}, lost);
     }
