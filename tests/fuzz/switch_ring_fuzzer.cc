@@ -61,8 +61,7 @@ class Recording {
 
   void operator()(const pex::perf::SwitchRecord& record) {
     require(record.group == group_ && record.counts.size() == events_);
-    attribution_.record(group_, {record.cgroup, record.enabled, record.running,
-                                 record.happened.switches, record.counts, record.happened.moves});
+    attribution_.record(record);
   }
   void operator()(const pex::perf::NewCgroup& cgroup) {
     for (const char byte : cgroup.path) sum_of_bytes_ += static_cast<unsigned char>(byte);
