@@ -10,9 +10,11 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 import unittest
 
+import alerts
 from machine import Boot, harness  # also makes tests/kernel importable
 from record_comparison import RecordComparison, sizes_of_groups
 
@@ -36,7 +38,7 @@ ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
 LONGEST_FIRST = ["software", "churn", "default", "rates", "switches", "sources", "exact", "turns", "rotation",
-                 "hotplug", "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu", "reserve"]
+                 "hotplug", "neighbours", "pause", "stat", "changes", "records", "control_page", "no_pmu", "reserve", "quiet"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -1423,6 +1425,31 @@ class ComingAndGoingChecks(AnyRun):
         self.assert_nobody_wanted_the_pmu_longer_than_time_went_by()
 
 
+class QuietChecks(AnyRun):
+    """Nothing is wrong with the machine, but that it has no PMU."""
+
+    CONFIGS = ("default",)
+
+    def test_cgroups_are_counted_by_records_all_the_time(self):
+        for name, scrape in self.record.scrapes.items():
+            self.assertEqual(scrape.value("perf_event_exporter_cgroup_source_cpus", source="records"),
+                             self.boot.cpus, name)
+
+    def test_it_warns_of_nothing_but_what_the_machine_lacks(self):
+        warnings = [line for line in self.record.texts["stderr", "default"].splitlines()
+                    if "level=warn" in line]
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertIn("not counted here: cycles, instructions", warnings[0])
+
+    def test_no_alert_fires(self):
+        for program in ("prometheus", "promtool"):
+            harness.require(shutil.which(program), f"{program} is not installed")
+        with alerts.History(self.record) as history:
+            self.assertGreater(len(history.values("instance_group:perf_group_unmeasured_per_enabled:"
+                                                  "ratio_rate5m")), 0)
+            self.assertEqual(history.firing(), [])
+
+
 class ComingAndGoingOnVersion1Checks(ComingAndGoingChecks):
     """The same, with perf_event on a hierarchy of version 1, and no other."""
 
@@ -1479,6 +1506,7 @@ MACHINES = [
     (by_records(ComingAndGoingChecks), "churn", "6.12", RECORDS | {"cpus": 2, "rounds": 5}),
     (by_records(ComingAndGoingChecks), "churn", "6.18",
      RECORDS | {"cpus": 2, "rounds": ROUNDS, "patience": 300 * ROUNDS}),
+    (QuietChecks, "quiet", "6.18", {"cpus": 2, "rounds": ROUNDS, "pmu": False, "patience": 300 * ROUNDS}),
     (ComingAndGoingOnVersion1Checks, "churn", "6.1", {"cpus": 2, "rounds": 2, "cgroups": "v1"}),
     (by_records(ComingAndGoingOnVersion1Checks), "churn", "6.1",
      RECORDS | {"cpus": 2, "rounds": 2, "cgroups": "v1"}),
