@@ -36,10 +36,10 @@ struct SamplingRequest : SampleFormat {
 
   EventAttributes event;  ///< what overflows
 
-  std::uint64_t period = 0;       ///< a sample after each so many events; less than 2^63
-  std::uint64_t frequency = 0;    ///< or so many samples a second: the kernel adapts the period
-  std::uint32_t sample_stack_user = 0;   ///< bytes, a multiple of 8, with PERF_SAMPLE_STACK_USER
-  std::uint16_t sample_max_stack = 0;    ///< frames, with PERF_SAMPLE_CALLCHAIN; 0: the sysctl's
+  std::uint64_t period = 0;     ///< a sample after each so many events; less than 2^63
+  std::uint64_t frequency = 0;  ///< or so many samples a second: the kernel adapts the period
+  std::uint32_t sample_stack_user = 0;  ///< bytes, a multiple of 8, with PERF_SAMPLE_STACK_USER
+  std::uint16_t sample_max_stack = 0;   ///< frames, with PERF_SAMPLE_CALLCHAIN; 0: the sysctl's
   bool exclude_callchain_kernel = false;
   bool exclude_callchain_user = false;
   bool defer_callchain = false;  ///< user stacks as PERF_RECORD_CALLCHAIN_DEFERRED

@@ -38,7 +38,7 @@ class Losses::Settling {
     const std::span<nanoseconds> lost = lost_at(slot);
     const nanoseconds most = *std::max_element(lost.begin(), lost.end());
     const bool has_account = cgroup != nullptr && cgroup->path != "/";
-    if (!whole_ && has_account && most.count() == 0) return;  // the next reading is of this poll, too
+    if (!whole_ && has_account && most.count() == 0) return;  // the next reading has it, too
     if (!whole_ || !has_account) return give_up(slot);
     const auto known = losses_.accounts_.find(slot);
     Account* const account = known == losses_.accounts_.end() ? nullptr : &known->second;

@@ -66,7 +66,7 @@ class Losses {
     std::chrono::nanoseconds used{};
     std::chrono::nanoseconds counted{};
     estimate::MissingTime missing;
-    std::vector<OfGroup> groups;  ///< for a while after a loss; else empty, and nothing is estimated
+    std::vector<OfGroup> groups;  ///< for a while after a loss; empty: nothing is estimated
   };
   class Settling;
 

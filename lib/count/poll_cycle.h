@@ -128,8 +128,8 @@ class PollCycle {
   std::shared_ptr<const TargetSet> targets_;
   std::shared_ptr<const CountingPlan> polled_plan_;
   std::shared_ptr<const TargetSet> polled_targets_;
-  RowSet changed_cgroups_;  ///< in the last poll
-  RowSet due_cgroups_;      ///< those to read
+  RowSet changed_cgroups_;               ///< in the last poll
+  RowSet due_cgroups_;                   ///< those to read
   const EventModels* models_ = nullptr;  ///< of this part of a poll, like
   Outcome outcome_;
   ModelUpdates update_;

@@ -190,8 +190,8 @@ class TargetGroups {
   bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
   std::vector<Slot> slots_;
   Estimation estimation_;
-  RowSet open_;      ///< where it is open
-  RowSet was_open_;  ///< as of the last clear_increments()
+  RowSet open_;                             ///< where it is open
+  RowSet was_open_;                         ///< as of the last clear_increments()
   std::chrono::nanoseconds advanced_at_{};  ///< as find_standstill() saw
 };
 

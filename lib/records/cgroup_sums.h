@@ -156,12 +156,12 @@ class CgroupSums {
   /// outdated: of an unnamed one while no names have come, else while its place in the tree is.
   struct Entry {
     std::uint64_t id = 0;
-    TargetTree::Nearest nearest{};     ///< the nearest slot; if it is unnamed, that of the names
-    Target own = kNone;                ///< the slot that was opened for it
-    std::uint32_t last_poll = 0;       ///< in which it ran
-    std::uint32_t waits_since = 0;     ///< first seen, named, or lost its own slot: poll, or of
-                                       ///< one that is unnamed waited_ms()
-    Row running = kNoRow;              ///< of rows_: what was added since it was given
+    TargetTree::Nearest nearest{};      ///< the nearest slot; if it is unnamed, that of the names
+    Target own = kNone;                 ///< the slot that was opened for it
+    std::uint32_t last_poll = 0;        ///< in which it ran
+    std::uint32_t waits_since = 0;      ///< first seen, named, or lost its own slot: poll, or of
+                                        ///< one that is unnamed waited_ms()
+    Row running = kNoRow;               ///< of rows_: what was added since it was given
     Row pending : kBitsOfRow = kNoRow;  ///< the same: what slots to come have to get
     bool is_unnamed : 1 = true;
     bool is_at_slot : 1 = false;  ///< no slot can come between it and the nearest one

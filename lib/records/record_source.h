@@ -23,7 +23,7 @@ namespace pex::collect {
 /// How cgroups are to be counted by records.
 struct RecordOptions {
   std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two
-  bool is_checked = true;  ///< by descriptors (RecordCheck)
+  bool is_checked = true;                 ///< by descriptors (RecordCheck)
   SwitchRecording::OwnCgroup own_cgroup = [] { return std::nullopt; };
   SwitchRecording::Moves moves = {};
 };

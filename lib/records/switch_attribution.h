@@ -42,7 +42,8 @@ class SwitchAttribution {
  public:
   /// What the kernel takes to switch a group that is on the PMU all the time. Linux before 6.2
   /// takes all groups of a CPU off at each switch between cgroups that have events: 15 us in an
-  /// emulated machine. A group that is rotated is off for 1 ms at least (perf_event_mux_interval_ms).
+  /// emulated machine. A group that is rotated is off for 1 ms at least
+  /// (perf_event_mux_interval_ms).
   static constexpr std::chrono::nanoseconds kMaxOffPmu = std::chrono::microseconds{100};
   static constexpr int kMaxOffPmuPercent = 2;  ///< of the base
 

@@ -73,7 +73,7 @@ class TargetTree {
   static Key key_of(std::string_view path);
   Nearest find_above(const Node& node) const;
 
-  std::vector<Node> nodes_{1};  ///< by target; the first one is kNone
+  std::vector<Node> nodes_{1};                    ///< by target; the first one is kNone
   std::unordered_map<Key, Target, HashOf> last_;  ///< opened at each path, which is that one's
 };
 

@@ -136,9 +136,9 @@ class ScriptedKernel final : public perf::PerfKernel {
     bool is_clock = false;     ///< counts ns while its group is on the PMU
     bool is_hardware = false;  ///< takes a counter of the PMU
     bool counts_guests = false;
-    bool is_share = false;     ///< of the slots: in a register of its own
-    std::string event;         ///< its name
-    bool is_dead = false;      ///< was enabled in a context that was not active
+    bool is_share = false;  ///< of the slots: in a register of its own
+    std::string event;      ///< its name
+    bool is_dead = false;   ///< was enabled in a context that was not active
     int cpu = 0;
     std::size_t position = 0;  ///< within its group
     UniqueFd other_end;        ///< of the pipe whose read end was handed out

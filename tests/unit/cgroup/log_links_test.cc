@@ -400,8 +400,8 @@ TEST_F(LogLinksTest, NoticesEachOfManyChangesInTheSameTickOfTheClock) {
   }
 }
 
-/// Of the past, or of the future, once the clock was set back. With as many entries, as the size of a
-/// directory on a tmpfs shows their number.
+/// Of the past, or of the future, once the clock was set back. With as many entries, as the size of
+/// a directory on a tmpfs shows their number.
 TEST_F(LogLinksTest, ReadsAgainOnceAMinuteADirectoryWhoseTimesDoNotChange) {
   for (const std::chrono::hours from_now : {-24h, 24h}) {
     LogLinks links(tree_.path("links"));
