@@ -1430,6 +1430,13 @@ class QuietChecks(AnyRun):
 
     CONFIGS = ("default",)
 
+    def test_no_counter_falls(self):
+        """But those of the job, which begin again with it."""
+        falls = harness.Falls()
+        for scrape in self.record.scrapes.values():
+            falls.look_at(scrape)
+        self.assertEqual([found for found in falls.found if "job.service" not in found], [])
+
     def test_cgroups_are_counted_by_records_all_the_time(self):
         for name, scrape in self.record.scrapes.items():
             self.assertEqual(scrape.value("perf_event_exporter_cgroup_source_cpus", source="records"),
