@@ -94,7 +94,25 @@ class StoppedFileSystemTest(unittest.TestCase):
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.mount], check=False)
         self.addCleanup(system.go_on)
         harness.until("the mount", lambda: os.listdir(self.mount))
+        self.control = f"{self.folder}/control"
+        os.mkdir(self.control)
+        subprocess.run(["mount", "-t", "fusectl", "fusectl", self.control], check=True)
+        self.addCleanup(subprocess.run, ["umount", self.control], check=True)
+        self.waiting = f"{self.control}/{os.minor(os.stat(self.mount).st_dev)}/waiting"
         return system
+
+    def stop(self, system):
+        """With no request in its hands: the kernel lets no process end that waits for one which the
+        file system has read (fs/fuse/dev.c, request_wait_answer())."""
+        def stopped():
+            system.stop()
+            is_idle = int(harness.read_text(self.waiting)) == 0
+            if not is_idle:
+                system.go_on()
+            return is_idle
+
+        harness.until("a moment without requests", stopped)
+        self.addCleanup(system.go_on)  # before the daemons end: whatever failed, they can
 
     def daemon(self, config, *args, **options):
         """With the socket at which it notifies a service manager."""
@@ -159,7 +177,7 @@ class StoppedFileSystemTest(unittest.TestCase):
         }
         running = {path: self.daemon(row.pop("config", CONFIG), *row.pop("args", ()), **row)
                    for path, row in rows.items()}
-        system.stop()
+        self.stop(system)
         for again in (False, True):
             for path, (daemon, manager) in running.items():
                 with self.subTest(path=path, reloaded=again):
@@ -178,7 +196,7 @@ class StoppedFileSystemTest(unittest.TestCase):
         self.write("web.yaml", "rate_limit: {}\n")
         system = self.mounted()
         daemon, manager = self.daemon(CONFIG, f"--web.config.file={self.mount}/web.yaml")
-        system.stop()
+        self.stop(system)
         self.assert_serves(daemon, manager)
         system.go_on()
 
