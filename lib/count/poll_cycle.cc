@@ -47,9 +47,9 @@ void PollCycle::each_group(Step step) {
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                                   const EventModels& models) {
   if (!is_reconciled_) each_group([](TargetGroups& group) { group.begin_poll(); });
-  begin(targets, models);
   const std::chrono::nanoseconds begun = source_->now();
-  set_paused(true, begun);
+  set_paused(true, begun);  // before its records are read: none of them is of the pause
+  begin(targets, models);
   find_due();
   collect(cpu_scope_, 0);
   due_cgroups_.for_each([this](std::size_t target) { collect(cgroup_scope_, target); });

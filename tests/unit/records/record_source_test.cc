@@ -783,6 +783,19 @@ TEST_F(PausedRecordSourceTest, StopsItsGroupAndStartsItAgain) {
   EXPECT_TRUE(counts_core());
 }
 
+/// Else a moment is what the whole pause is estimated by.
+TEST_F(PausedRecordSourceTest, WhatRunsUntilItsGroupStopsIsOfTheIntervalBeforeThePause) {
+  const nanoseconds before = times(0).running;
+  bool has_run = false;
+  events().change_reading = [&, read = events().change_reading](std::size_t event, Words& words) {
+    const bool is_stopped = events().at(event).is_stopped;
+    if (is_stopped && !std::exchange(has_run, true)) turn(kA, 0, 5);
+    return read(event, words);
+  };
+  set_paused(true);
+  EXPECT_EQ(times(0).running - before, 1ms);
+}
+
 /// The group writes no record, and its time stands still.
 TEST_F(PausedRecordSourceTest, ACgroupThatIsOpenedInThePauseHasNoTimeRunning) {
   set_paused(true);
