@@ -29,6 +29,7 @@ def exporter(guarded, stack):
     if guarded:
         environment["STATE_DIRECTORY"] = stack.enter_context(tempfile.TemporaryDirectory(prefix="pex_test_"))
     else:
+        assert "\ntruth_check: on\n" in config
         config = config.replace("\ntruth_check: on\n", "\ntruth_check: off\n")
     return stack.enter_context(harness.Daemon(config, env=environment))
 

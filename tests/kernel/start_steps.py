@@ -12,7 +12,6 @@ import re
 import select
 import signal
 import struct
-import threading
 
 import harness
 
@@ -32,29 +31,26 @@ STEPS = ["planning", "planning core", "planning software", "planning", "opening"
 KILLS = 3
 
 
-class StepKiller(threading.Thread):
+class StepKiller(harness.Repeated):
     """Sees the starts whose state is in this directory, of whatever container."""
 
+    every = 0  # it waits itself
+
     def __init__(self, directory):
-        super().__init__(name="step killer")
+        super().__init__()
         libc = ctypes.CDLL(None, use_errno=True)
         self.group = libc.fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, os.O_RDONLY | os.O_CLOEXEC)
         marked = self.group >= 0 and libc.fanotify_mark(
             self.group, FAN_MARK_ADD, ctypes.c_uint64(FAN_CLOSE_WRITE | FAN_OPEN_PERM | FAN_EVENT_ON_CHILD),
             AT_FDCWD, os.fsencode(directory)) == 0
         harness.require(marked, f"the kernel does not ask before it opens a file: {os.strerror(ctypes.get_errno())}")
-        self.ending = threading.Event()
         self.noted = collections.defaultdict(list)  # steps of each process
         self.number, self.killed = 0, STEPS[:KILLS]  # none is to be killed
 
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ending.set()
-        self.join()
+    def __exit__(self, *failure):
+        super().__exit__(*failure)
         os.close(self.group)  # whoever still waits goes on
+        assert not self.problems, self.problems
 
     def kill_in(self, number):
         """The next starts, in the step of this number, from 1 on."""
@@ -65,12 +61,11 @@ class StepKiller(threading.Thread):
         harness.until("starts that are killed", lambda: len(self.killed) == KILLS)
         return self.killed
 
-    def run(self):
-        while not self.ending.is_set():
-            if select.select([self.group], [], [], 0.1)[0]:
-                for _, _, _, _, mask, fd, pid in EVENT.iter_unpack(os.read(self.group, 100 * EVENT.size)):
-                    with contextlib.closing(os.fdopen(fd, "rb")) as file:
-                        self._see(mask, file, pid)
+    def once(self):
+        if select.select([self.group], [], [], 0.1)[0]:
+            for _, _, _, _, mask, fd, pid in EVENT.iter_unpack(os.read(self.group, 100 * EVENT.size)):
+                with contextlib.closing(os.fdopen(fd, "rb")) as file:
+                    self._see(mask, file, pid)
 
     def _see(self, mask, file, pid):
         """What has this descriptor may be read without another question."""
