@@ -151,12 +151,13 @@ Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots) {
   return choose_hierarchy(*mounts);
 }
 
-/// The thread is only in one cgroup, so no other candidate can be taken for it, even where a mount
-/// is hidden by another one.
-std::optional<std::uint64_t> own_cgroup_id(const host::HostRoots& roots,
-                                           const Hierarchy& hierarchy) {
-  const Result<std::string> cgroups = read_small_file(roots.own_cgroups());
-  const auto path = cgroups ? host::perf_cgroup_of(*cgroups) : std::nullopt;
+namespace {
+
+/// Of the calling thread. It is only in one cgroup, so no other candidate can be taken for it, even
+/// where a mount is hidden by another one.
+std::optional<std::uint64_t> find_own(const std::string& cgroups, const host::HostRoots& roots,
+                                      const Hierarchy& hierarchy) {
+  const auto path = host::perf_cgroup_of(cgroups);
   if (!path || !path->starts_with('/')) return {};
   std::vector<host::Mount> mounts{{"/", hierarchy.mount, {}, {}}};  // in case no other shows it
   const Result<std::vector<host::Mount>> mounted = host::read_mounts(roots);
@@ -173,6 +174,16 @@ std::optional<std::uint64_t> own_cgroup_id(const host::HostRoots& roots,
     if (const auto id = search_own(mount, *path, hierarchy.version)) return id;
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> OwnCgroup::operator()() {
+  const Result<std::string> shown = read_small_file(roots_.own_cgroups());
+  if (!shown) return {};
+  if (!id_ || *shown != shown_) id_ = find_own(*shown, roots_, hierarchy_);
+  shown_ = *shown;
+  return id_;
 }
 
 }  // namespace pex::cgroup

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -36,8 +37,19 @@ Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots);
 ///
 /// The kernel shows its path from the root of our cgroup namespace on. If the mount shows more than
 /// that, and no other mount shows just that, the names in between are not known: then all cgroups
-/// at that depth are searched for the thread, at some 20 us each.
-std::optional<std::uint64_t> own_cgroup_id(const host::HostRoots& roots,
-                                           const Hierarchy& hierarchy);
+/// at that depth are searched for the thread, at some 20 us each. That is done once for each path.
+class OwnCgroup {
+ public:
+  OwnCgroup(host::HostRoots roots, Hierarchy hierarchy)
+      : roots_(std::move(roots)), hierarchy_(std::move(hierarchy)) {}
+
+  std::optional<std::uint64_t> operator()();
+
+ private:
+  host::HostRoots roots_;
+  Hierarchy hierarchy_;
+  std::string shown_;  ///< by the kernel, when it was last searched
+  std::optional<std::uint64_t> id_;
+};
 
 }  // namespace pex::cgroup

@@ -212,9 +212,7 @@ collect::CounterSources counter_sources(const CollectorBasis& basis,
   if (!basis.hierarchy || !basis.counts_cgroups) return collect::descriptor_sources(kernel);
   collect::RecordOptions options;
   options.buffer_bytes = basis.records_buffer;
-  options.own_cgroup = [roots, tree = *basis.hierarchy] {
-    return cgroup::own_cgroup_id(roots, tree);
-  };
+  options.own_cgroup = cgroup::OwnCgroup(roots, *basis.hierarchy);
   if (const auto moves = tracepoint_of_moves(roots)) options.moves = *moves;
   return collect::record_sources(kernel, std::make_shared<const collect::CountingPlan>(plan),
                                  options);

@@ -48,7 +48,7 @@ void check_own_cgroup(const FileTree& tree, const std::optional<Hierarchy>& hier
   const auto path = pex::host::perf_cgroup_of(own);
   require(!path || own.find(*path) != std::string::npos);
   (void)pex::host::memory_limit(tree.roots());
-  if (hierarchy) (void)pex::cgroup::own_cgroup_id(tree.roots(), *hierarchy);
+  if (hierarchy) (void)pex::cgroup::OwnCgroup(tree.roots(), *hierarchy)();
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ TEST(OwnCgroupTest, IsTheDirectoryThatListsTheThreadWhereTheMountShowsIt) {
     tree.write(std::string(row.entered) + "/cgroup.threads",
                "1\n" + std::to_string(::gettid()) + "\n");
 
-    const auto own = own_cgroup_id({.procfs = tree.path("proc"), .cgroupfs = {}},
-                                   {tree.path(row.asked), Version::kV2});
+    const auto own = OwnCgroup({.procfs = tree.path("proc"), .cgroupfs = {}},
+                               {tree.path(row.asked), Version::kV2})();
 
     const std::uint64_t entered = inode_at(tree.path(row.entered));
     EXPECT_EQ(own, row.is_found ? std::optional{entered} : std::nullopt);
@@ -82,9 +82,24 @@ TEST(OwnCgroupTest, OfVersion1IsThatOfPerfEvent) {
   tree.write("perf/b/tasks", std::to_string(::gettid()) + "\n");
   tree.write("unified/c/cgroup.threads", std::to_string(::gettid()) + "\n");
 
-  EXPECT_EQ(own_cgroup_id({.procfs = tree.path("proc"), .cgroupfs = {}},
-                          {tree.path("perf"), Version::kV1}),
-            inode_at(tree.path("perf/b")));
+  EXPECT_EQ(
+      OwnCgroup({.procfs = tree.path("proc"), .cgroupfs = {}}, {tree.path("perf"), Version::kV1})(),
+      inode_at(tree.path("perf/b")));
+}
+
+TEST(OwnCgroupTest, IsSearchedAgainOnceTheKernelShowsAnotherPath) {
+  test::TempTree tree{{"proc/thread-self/cgroup", "0::/a\n"}};
+  const std::string thread = std::to_string(::gettid()) + "\n";
+  for (const std::string cgroup : {"a", "b"})
+    tree.write("cg/" + cgroup + "/cgroup.threads", thread);
+  OwnCgroup own({.procfs = tree.path("proc"), .cgroupfs = {}}, {tree.path("cg"), Version::kV2});
+  EXPECT_EQ(own(), inode_at(tree.path("cg/a")));
+
+  tree.write("cg/a/cgroup.threads", "");
+  EXPECT_EQ(own(), inode_at(tree.path("cg/a")));
+
+  tree.write("proc/thread-self/cgroup", "0::/b\n");
+  EXPECT_EQ(own(), inode_at(tree.path("cg/b")));
 }
 
 using RealOwnCgroupTest = RealCgroupsTest;
@@ -92,7 +107,7 @@ using RealOwnCgroupTest = RealCgroupsTest;
 TEST_F(RealOwnCgroupTest, IsWhereTheProcessIs) {
   make("/a");
 
-  in_child("/a", [&] { return own_cgroup_id({}, hierarchy_) == id("/a"); });
+  in_child("/a", [&] { return OwnCgroup({}, hierarchy_)() == id("/a"); });
 }
 
 TEST_F(RealOwnCgroupTest, IsTheSameForAnotherThread) {
@@ -100,7 +115,7 @@ TEST_F(RealOwnCgroupTest, IsTheSameForAnotherThread) {
 
   in_child("/a", [&] {
     std::optional<std::uint64_t> own;
-    std::thread([&] { own = own_cgroup_id({}, hierarchy_); }).join();
+    std::thread([&] { own = OwnCgroup({}, hierarchy_)(); }).join();
     return own == id("/a");
   });
 }
@@ -112,7 +127,7 @@ TEST_F(RealOwnCgroupTest, OfANamespaceIsFoundInTheMountOfTheHost) {
   make("/a/c");
 
   in_child("/a/c", [&] {
-    return ::unshare(CLONE_NEWCGROUP) == 0 && own_cgroup_id({}, hierarchy_) == id("/a/c");
+    return ::unshare(CLONE_NEWCGROUP) == 0 && OwnCgroup({}, hierarchy_)() == id("/a/c");
   });
 }
 
@@ -127,8 +142,8 @@ TEST_F(RealOwnCgroupTest, OfANamespaceIsNotConfusedByMountsThatShowOnlyThat) {
     return ::unshare(CLONE_NEWCGROUP | CLONE_NEWNS) == 0 &&
            ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            ::mount("none", point.root().c_str(), "cgroup2", 0, nullptr) == 0 &&
-           own_cgroup_id({}, {point.root(), hierarchy_.version}) == id("/a/c") &&
-           own_cgroup_id({}, hierarchy_) == id("/a/c");
+           OwnCgroup({}, {point.root(), hierarchy_.version})() == id("/a/c") &&
+           OwnCgroup({}, hierarchy_)() == id("/a/c");
   });
 }
 
