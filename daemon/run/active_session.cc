@@ -148,10 +148,19 @@ std::function<bool()> ActiveSession::truth_check() const {
   };
 }
 
-bool ActiveSession::has_another_rule_for_guests() const {
-  if (current_.config.guests != config::Guests::kAuto) return false;
-  const std::optional<bool> is_given = host::gives_pmu_to_guests(options_.roots);
-  return is_given && *is_given == current_.plan.counts_guests;
+std::function<bool()> ActiveSession::check_of_guests() const {
+  return [&roots = options_.roots, counts_guests = current_.plan.counts_guests,
+          is_auto = current_.config.guests == config::Guests::kAuto] {
+    return is_auto && host::gives_pmu_to_guests(roots) == counts_guests;
+  };
+}
+
+std::function<bool()> ActiveSession::check_of_hierarchy() const {
+  return [&roots = options_.roots, &kernel = kernel_] {
+    const Result<std::vector<int>> cpus = host::online_cpus(roots);
+    const auto found = cgroup::find_hierarchy(roots);
+    return cpus && found && *found && plan::check_tree(**found, roots, kernel, cpus->front());
+  };
 }
 
 Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned) const {
@@ -166,13 +175,6 @@ Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned
 bool ActiveSession::lacks_hierarchy() const {
   return !current_.basis.hierarchy && !current_.plan.counting.cgroup.empty() &&
          !current_.plan.cgroups.selection.include.empty();
-}
-
-bool ActiveSession::could_count_cgroups() const {
-  const Result<std::vector<int>> cpus = host::online_cpus(options_.roots);
-  const auto found = cgroup::find_hierarchy(options_.roots);
-  return cpus && found && *found &&
-         plan::check_tree(**found, options_.roots, kernel_, cpus->front());
 }
 
 std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next) {

@@ -36,10 +36,12 @@ class ActiveSession final : public prometheus::Collectable {
   /// The same with the configuration in force, for a machine that has changed.
   Result<CountingSession, std::vector<Error>> plan_again() const;
 
-  /// Checks the events of the plan in force; true if it should be planned again. On any thread.
+  /// Questions for any thread, which may wait for a file system. True if the plan in force should
+  /// be made again: an event of it lies, or ceases to; KVM begins, or ceases, to give virtual
+  /// machines the PMU; there is a hierarchy in which cgroups can be counted.
   std::function<bool()> truth_check() const;
-  /// KVM begins, or ceases, to give virtual machines the PMU.
-  bool has_another_rule_for_guests() const;
+  std::function<bool()> check_of_guests() const;
+  std::function<bool()> check_of_hierarchy() const;
 
   /// The collector that must end before `next` counts; null if `next` takes it over.
   std::unique_ptr<collect::Collector> release(CountingSession& next);
@@ -49,8 +51,6 @@ class ActiveSession final : public prometheus::Collectable {
 
   /// No cgroup is counted, for want of a hierarchy.
   bool lacks_hierarchy() const;
-  /// Whether there is one now in which cgroups can be counted.
-  bool could_count_cgroups() const;
 
   /// A configuration with errors changes nothing.
   void reject(const std::vector<Error>& errors);

@@ -44,7 +44,11 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       session_(options_, kernel, log, &guard_),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
-      hierarchy_watch_(loop, kLooksForHierarchyEvery, [this] { return awaits_hierarchy(); }),
+      hierarchy_watch_(loop, kLooksForHierarchyEvery,
+                       [this] {
+                         look_for_hierarchy();
+                         return true;
+                       }),
       config_watch_(loop, log, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
       truth_watch_(loop, kChecksTruthEvery,
@@ -112,30 +116,35 @@ void App::watch_cgroups() {
 
 /// One may be mounted later, and the controller perf_event may leave a hierarchy of version 1 for
 /// that of version 2. The kernel reports neither. A reload that is running may find it as well.
-bool App::awaits_hierarchy() {
-  if (!session_.could_count_cgroups() || reloader_.is_running()) return true;
-  log_.info("there is a cgroup hierarchy with the perf_event controller now");
-  reloader_.plan_again(Reloader::Clock::now());
-  return false;
+void App::look_for_hierarchy() {
+  reloader_.ask(Reloader::Question::kHierarchy, session_.check_of_hierarchy(),
+                [this](bool is_there) {
+                  if (!is_there || !hierarchy_watch_.is_running()) return;
+                  log_.info("there is a cgroup hierarchy with the perf_event controller now");
+                  hierarchy_watch_.stop();
+                  reloader_.plan_again(Reloader::Clock::now());
+                });
 }
 
 /// Also in a pause: a virtual machine does not start while events that count it are open.
 void App::follow_guests() {
-  if (!session_.has_another_rule_for_guests()) {
-    guests_followed_at_.reset();
-    return;
-  }
-  const Reloader::Clock::time_point now = Reloader::Clock::now();
-  const bool has_just_failed = guests_followed_at_ && now - *guests_followed_at_ < kRetryGuests;
-  if (reloader_.is_running() || has_just_failed) return;
-  guests_followed_at_ = now;
-  reloader_.plan_again(now);
+  reloader_.ask(Reloader::Question::kGuests, session_.check_of_guests(), [this](bool is_other) {
+    const Reloader::Clock::time_point now = Reloader::Clock::now();
+    if (!is_other) return guests_followed_at_.reset();
+    const bool has_just_failed = guests_followed_at_ && now - *guests_followed_at_ < kRetryGuests;
+    if (has_just_failed) return;
+    guests_followed_at_ = now;
+    reloader_.plan_again(now);
+  });
 }
 
 /// A virtual machine may move to a host with another PMU. Not while others are to have the
 /// counters.
 void App::check_truth() {
-  if (!pause_.is_running()) reloader_.plan_again_if(session_.truth_check());
+  if (pause_.is_running()) return;
+  reloader_.ask(Reloader::Question::kTruth, session_.truth_check(), [this](bool has_changed) {
+    if (has_changed) reloader_.plan_again(Reloader::Clock::now());
+  });
 }
 
 std::string App::scrape(exposition::Format format) {

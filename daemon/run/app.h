@@ -94,7 +94,7 @@ class App {
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
   void reload_file(ConfigWatch::Reason why);
-  bool awaits_hierarchy();
+  void look_for_hierarchy();
   void check_truth();
   void follow_guests();
   void warn_if_reload_hangs();

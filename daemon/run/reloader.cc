@@ -12,6 +12,24 @@ Reloader::Reloader(asio::io_context& loop, Steps steps)
 
 Reloader::~Reloader() { thread_.join(); }
 
+bool Reloader::ends_by(Clock::time_point deadline) {
+  while (jobs_ > 0 && ended_.wait_until(deadline)) --jobs_;
+  return jobs_ == 0;
+}
+
+template <typename Job, typename Then>
+void Reloader::run(Job job, Then then) {
+  ++jobs_;
+  asio::post(thread_, [this, job = std::move(job), then = std::move(then)]() mutable {
+    asio::post(loop_, [this, then = std::move(then), result = job()]() mutable {
+      ended_.wait();
+      --jobs_;
+      then(result);
+    });
+    ended_.post();
+  });
+}
+
 void Reloader::request(Answer answer, Clock::time_point now) {
   answered_next_.push_back(std::move(answer));
   is_next_for_clients_ = false;
@@ -30,10 +48,11 @@ void Reloader::plan_again(Clock::time_point now) {
   if (!is_running_) begin(now, Configuration::kInForce);
 }
 
-void Reloader::plan_again_if(std::function<bool()> is_needed) {
-  asio::post(thread_, [this, is_needed = std::move(is_needed)] {
-    if (!is_needed()) return;
-    asio::post(loop_, [this] { plan_again(Clock::now()); });
+void Reloader::ask(Question question, std::function<bool()> look, std::function<void(bool)> then) {
+  if (!open_.insert(question).second) return;
+  run(std::move(look), [this, question, then = std::move(then)](bool answer) {
+    open_.erase(question);
+    if (!is_running_) then(answer);
   });
 }
 
@@ -49,32 +68,27 @@ void Reloader::begin(Clock::time_point now, Configuration configuration) {
   }
   steps_.begin(configuration, [this, configuration] {
     if (is_stopped_) return;
-    is_planning_ = true;
-    asio::post(thread_, [this, configuration] {
-      asio::post(loop_, [this, planned = steps_.plan(configuration)]() mutable {
-        use(std::move(planned));
-      });
-      ended_.post();
-    });
+    run([this, configuration] { return steps_.plan(configuration); },
+        [this](auto& planned) { use(std::move(planned)); });
   });
 }
 
 void Reloader::use(Result<CountingSession, std::vector<Error>> planned) {
-  ended_.wait();
-  is_planning_ = false;
   if (is_stopped_) return;
   if (!planned) return end(planned.error());
   std::unique_ptr<collect::Collector> old = steps_.release(*planned);
   if (!old) return adopt(std::move(*planned));
-  asio::post(thread_, [this, old = std::move(old), counting = std::move(*planned)]() mutable {
-    const std::vector<int> cpus = old->end();
+  auto close = [old = std::move(old)]() mutable {
+    std::vector<int> cpus = old->end();
     old.reset();
-    asio::post(loop_, [this, cpus, counting = std::move(counting)]() mutable {
-      if (is_stopped_) return;
-      if (!cpus.empty()) steps_.left_behind(cpus);
-      adopt(std::move(counting));
-    });
-  });
+    return cpus;
+  };
+  run(std::move(close),
+      [this, counting = std::move(*planned)](const std::vector<int>& cpus) mutable {
+        if (is_stopped_) return;
+        if (!cpus.empty()) steps_.left_behind(cpus);
+        adopt(std::move(counting));
+      });
 }
 
 void Reloader::adopt(CountingSession counting) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,7 @@ namespace pex::daemon {
 class Reloader {
  public:
   enum class Configuration { kFile, kInForce };
+  enum class Question { kTruth, kGuests, kHierarchy };
   using Outcome = Result<void, std::vector<Error>>;
   using Answer = std::function<void(const Outcome&)>;
   using Clock = std::chrono::steady_clock;
@@ -47,11 +49,11 @@ class Reloader {
   };
 
   Reloader(boost::asio::io_context& loop, Steps steps);
-  /// Waits for the job of its thread.
+  /// Waits for the jobs of its thread.
   ~Reloader();
-  /// Whether that has ended by `deadline`; else it hangs, and nothing that it uses may be
+  /// Whether those have ended by `deadline`; else one hangs, and nothing that it uses may be
   /// destroyed. Once the loop has ended.
-  bool ends_by(Clock::time_point deadline) { return !is_planning_ || ended_.wait_until(deadline); }
+  bool ends_by(Clock::time_point deadline);
 
   /// Called on the loop, as `answer` is.
   void request(Answer answer, Clock::time_point now);
@@ -59,8 +61,9 @@ class Reloader {
   bool request_for_client(Answer answer, Clock::time_point now);
   /// Not while another one is running, which sees the machine as it is now or almost so.
   void plan_again(Clock::time_point now);
-  /// If `is_needed`, which runs on the thread of reloads.
-  void plan_again_if(std::function<bool()> is_needed);
+  /// Asks on the thread of reloads, where a file that hangs stops nothing else, and continues on
+  /// the loop, unless a reload is running by then. Does nothing while the same question is open.
+  void ask(Question question, std::function<bool()> look, std::function<void(bool)> then);
   bool is_running() const { return is_running_; }
 
   /// Begins no further reload.
@@ -74,6 +77,9 @@ class Reloader {
   void begin_next(Clock::time_point now);
   void use(Result<CountingSession, std::vector<Error>> planned);
   void adopt(CountingSession counting);
+  /// On the thread; then `then`, with what the job returned, on the loop.
+  template <typename Job, typename Then>
+  void run(Job job, Then then);
   void end(const Outcome& outcome);
 
   boost::asio::io_context& loop_;
@@ -85,8 +91,9 @@ class Reloader {
   Configuration configuration_ = Configuration::kFile;  ///< of the last one
   bool is_next_for_clients_ = true;
   bool is_running_ = false;
-  bool is_planning_ = false;
-  Semaphore ended_;  ///< of the planning
+  std::size_t jobs_ = 0;  ///< of the thread
+  Semaphore ended_;       ///< one more of them
+  std::set<Question> open_;
   bool is_stopped_ = false;
   boost::asio::thread_pool thread_{1};
 };

@@ -6,13 +6,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
+
+#include "base/semaphore.h"
 
 namespace pex::http {
 namespace {
 
+constexpr std::chrono::seconds kAnswersWithin{1};
 constexpr auto kAddress = ProgramTerm::kListenAddress;
 
 Remedy directory_remedy() {
@@ -86,11 +93,22 @@ Result<SocketFile> SocketFile::bind(const UniqueFd& socket, const std::string& p
 }
 
 void SocketFile::remove() {
-  struct stat status {};
-  const bool is_ours = !path_.empty() && ::lstat(path_.c_str(), &status) == 0 &&
-                       status.st_dev == device_ && status.st_ino == inode_;
-  if (is_ours) ::unlink(path_.c_str());
-  path_.clear();
+  if (path_.empty()) return;
+  const auto ended = std::make_shared<Semaphore>();
+  const auto remove_ours = [ended, path = std::exchange(path_, {}), device = device_,
+                            inode = inode_] {
+    struct stat status {};
+    const bool is_ours =
+        ::lstat(path.c_str(), &status) == 0 && status.st_dev == device && status.st_ino == inode;
+    if (is_ours) ::unlink(path.c_str());
+    ended->post();
+  };
+  try {
+    std::thread(remove_ours).detach();
+  } catch (const std::system_error&) {
+    return remove_ours();
+  }
+  (void)ended->wait_until(std::chrono::steady_clock::now() + kAnswersWithin);
 }
 
 }  // namespace pex::http

@@ -22,6 +22,7 @@ class SocketFile {
   /// Binds `socket` to `path`. Replaces a socket file without a listener.
   static Result<SocketFile> bind(const UniqueFd& socket, const std::string& path);
 
+  /// A directory that does not answer is left as it is.
   void remove();
 
  private:

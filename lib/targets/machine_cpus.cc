@@ -1,6 +1,10 @@
 #include "targets/machine_cpus.h"
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -78,66 +82,119 @@ MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vecto
   return sized;
 }
 
-CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,
-                       std::vector<int> left_out)
-    : roots_(roots),
-      online_(roots),
-      pmus_(std::move(pmus)),
-      left_out_(std::move(left_out)),
-      current_(std::make_shared<const MachineCpus>()) {}
+namespace {
 
-void CpuTracker::follow(std::vector<std::string> pmus) { pmus_ = std::move(pmus); }
+constexpr std::chrono::seconds kAnswersWithin{1};
 
-void CpuTracker::leave_out_all(bool all) {
-  if (std::exchange(leaves_out_all_, all) != all) listed_.reset();
+bool may_hang(const std::string& file) {
+  struct statfs system {};
+  return ::statfs(file.c_str(), &system) == 0 && system.f_type == FUSE_SUPER_MAGIC;
 }
+
+}  // namespace
+
+/// What is read of files.
+struct CpuTracker::Files {
+  Files(const host::HostRoots& of, std::vector<int> cpus)
+      : roots(of), left_out(std::move(cpus)), online(roots) {}
+  std::shared_ptr<const MachineCpus> update();
+
+  const host::HostRoots roots;
+  const std::vector<int> left_out;
+  Wanted wanted;
+  host::OnlineCpus online;
+  std::shared_ptr<const std::vector<int>> listed;  ///< online, when they were last read
+  bool listed_none = false;                        ///< of them, as was wanted
+  std::map<std::string, std::vector<int>> named;   ///< the CPUs of PMUs, as the kernel names them
+  std::map<int, host::CpuPlace> places;            ///< as they were read
+  std::shared_ptr<const MachineCpus> current = std::make_shared<const MachineCpus>();
+  std::vector<Error> failures;  ///< of the last update
+};
 
 /// The CPUs of a PMU are read each time: if the CPU that reads an uncore PMU goes offline, the
 /// kernel names another, and if it returns, only after it is listed as online.
-std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
-  auto online = online_.read();
-  if (!online) {
-    failures.push_back(online.error());
-    return current_;
+std::shared_ptr<const MachineCpus> CpuTracker::Files::update() {
+  failures.clear();
+  auto read = online.read();
+  if (!read) {
+    failures.push_back(read.error());
+    return current;
   }
-  if (*online == listed_ && pmus_.empty()) return current_;
-  listed_ = *std::move(online);
+  const bool is_same = *read == listed && wanted.no_cpus == listed_none;
+  if (is_same && wanted.pmus.empty()) return current;
+  listed = *std::move(read);
+  listed_none = wanted.no_cpus;
   std::vector<int> counted;
-  std::vector<int> left_out;
-  for (const int cpu : *listed_) {
+  std::vector<int> not_counted;
+  for (const int cpu : *listed) {
     const bool is_left_out =
-        leaves_out_all_ || std::binary_search(left_out_.begin(), left_out_.end(), cpu);
-    (is_left_out ? left_out : counted).push_back(cpu);
+        wanted.no_cpus || std::binary_search(left_out.begin(), left_out.end(), cpu);
+    (is_left_out ? not_counted : counted).push_back(cpu);
   }
-  std::map<std::string, std::vector<int>> named = named_;
-  for (const std::string& pmu : pmus_) {
-    Result<std::vector<int>> cpus = events::read_pmu_cpus(roots_, pmu);
+  std::map<std::string, std::vector<int>> now_named = named;
+  for (const std::string& pmu : wanted.pmus) {
+    Result<std::vector<int>> cpus = events::read_pmu_cpus(roots, pmu);
     if (cpus) {
-      named[pmu] = std::move(*cpus);
+      now_named[pmu] = std::move(*cpus);
     } else {
       failures.push_back(cpus.error());
     }
   }
-  if (counted == current_->online && left_out == current_->left_out && named == named_) {
-    return current_;
+  if (counted == current->online && not_counted == current->left_out && now_named == named) {
+    return current;
   }
-  named_ = std::move(named);
+  named = std::move(now_named);
 
-  auto next = std::make_shared<MachineCpus>(*current_);
+  auto next = std::make_shared<MachineCpus>(*current);
   next->online = std::move(counted);
-  next->left_out = std::move(left_out);
+  next->left_out = std::move(not_counted);
   next->uncore.clear();
-  for (const auto& [pmu, cpus] : named_) {
-    next->pmus[pmu] = events::readers_of(roots_, pmu, cpus, next->online, left_out_);
+  for (const auto& [pmu, cpus] : named) {
+    next->pmus[pmu] = events::readers_of(roots, pmu, cpus, next->online, left_out);
     // While nothing is counted, totals stay, and no row lacks a part of them.
-    if (!leaves_out_all_ && events::is_uncore(roots_, pmu)) next->uncore.insert(pmu);
+    if (!wanted.no_cpus && events::is_uncore(roots, pmu)) next->uncore.insert(pmu);
   }
-  for (const int cpu : *listed_) {
-    if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);
+  for (const int cpu : *listed) {
+    if (!places.contains(cpu)) places[cpu] = host::read_cpu_place(roots, cpu);
   }
-  next->places = places_;
+  next->places = places;
   host::separate_cores(next->places);
-  return current_ = std::move(next);
+  return current = std::move(next);
+}
+
+CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,
+                       std::vector<int> left_out)
+    : wanted_{std::move(pmus)},
+      files_(std::make_shared<Files>(roots, std::move(left_out))),
+      current_(files_->current) {
+  if (!may_hang(roots.online_cpus())) return;
+  const auto look = [files = files_] { files->update(); };
+  thread_ = std::make_unique<host::SideThread>("cpus", look);
+}
+
+void CpuTracker::follow(std::vector<std::string> pmus) { wanted_.pmus = std::move(pmus); }
+
+void CpuTracker::leave_out_all(bool all) { wanted_.no_cpus = all; }
+
+/// Waits once for files that hang, and not at each poll.
+std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
+  const bool has_hung = thread_ && thread_->is_busy();
+  if (!has_hung) files_->wanted = wanted_;
+  if (!thread_) {
+    files_->update();
+  } else {
+    using Clock = host::SideThread::Clock;
+    if (!has_hung) thread_->begin();
+    if (!thread_->wait_until(has_hung ? Clock::now() : Clock::now() + kAnswersWithin)) {
+      failures.push_back({0,
+                          "read the online CPUs: the file system of '" + files_->roots.sysfs +
+                              "' does not answer, and those of before are counted",
+                          "look whether its mount answers: stat -f on the directory"});
+      return current_;
+    }
+  }
+  failures.insert(failures.end(), files_->failures.begin(), files_->failures.end());
+  return current_ = files_->current;
 }
 
 }  // namespace pex::collect

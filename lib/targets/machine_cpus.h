@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "host/cpu_place.h"
 #include "host/roots.h"
+#include "host/side_thread.h"
 #include "host/topology.h"
 
 namespace pex::collect {
@@ -45,7 +46,8 @@ Error waiting_for_a_cpu(const std::string& pmu);
 MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out,
                     const std::set<std::string>& uncore);
 
-/// Follows the CPUs of the machine. Not thread-safe.
+/// Follows the CPUs of the machine. Not thread-safe. Where the list of CPUs is not in the kernel's
+/// sysfs, as in a container with lxcfs, it is read on another thread: that file system may hang.
 class CpuTracker {
  public:
   /// `left_out` are rising, and counted nowhere.
@@ -62,14 +64,15 @@ class CpuTracker {
   std::shared_ptr<const MachineCpus> update(std::vector<Error>& failures);
 
  private:
-  host::HostRoots roots_;
-  host::OnlineCpus online_;
-  std::vector<std::string> pmus_;
-  std::vector<int> left_out_;
-  bool leaves_out_all_ = false;
-  std::shared_ptr<const std::vector<int>> listed_;  ///< online, when they were last read
-  std::map<std::string, std::vector<int>> named_;   ///< the CPUs of PMUs, as the kernel names them
-  std::map<int, host::CpuPlace> places_;            ///< as they were read
+  struct Wanted {
+    std::vector<std::string> pmus;
+    bool no_cpus = false;  ///< all are left out
+  };
+  struct Files;
+
+  Wanted wanted_;
+  std::shared_ptr<Files> files_;              ///< also of the thread
+  std::unique_ptr<host::SideThread> thread_;  ///< null: they always answer
   std::shared_ptr<const MachineCpus> current_;
 };
 

@@ -69,6 +69,11 @@ def pid_of(daemon):
     raise AssertionError("no process of the daemon")
 
 
+def copy_readable(file, copy):
+    with contextlib.suppress(OSError):
+        shutil.copyfile(file, copy)
+
+
 class StoppedFileSystemTest(unittest.TestCase):
     """Files of a FUSE file system that stands still, as a network file system without its server."""
 
@@ -150,6 +155,10 @@ class StoppedFileSystemTest(unittest.TestCase):
         self.write("names.yaml", "{}\n")
         events_test.require_pmu("uprobe")
         shutil.copy(events_test.probed_binary(), f"{self.files}/program")
+        pmus = "bus/event_source/devices"
+        for tree in ("devices/system/cpu", *(f"{pmus}/{name}" for name in os.listdir(f"/sys/{pmus}"))):
+            shutil.copytree(os.path.realpath(f"/sys/{tree}"), f"{self.files}/sys/{tree}",
+                            symlinks=True, copy_function=copy_readable)
         system = self.mounted()
 
         def web_config(name, **keys):
@@ -174,6 +183,8 @@ class StoppedFileSystemTest(unittest.TestCase):
                 events=["context-switches", f"'uprobe:{self.mount}/program:pex_probed_call'"],
                 include=["/*"])},
             "state directory": {"env": {"STATE_DIRECTORY": f"{self.mount}/links"}},
+            "directory of a socket": {"args": [f"--web.listen-address=unix:{self.mount}/links/socket"]},
+            "sysfs": {"args": [f"--path.sysfs={self.mount}/sys"]},
         }
         running = {path: self.daemon(row.pop("config", CONFIG), *row.pop("args", ()), **row)
                    for path, row in rows.items()}
@@ -186,10 +197,12 @@ class StoppedFileSystemTest(unittest.TestCase):
                 daemon.send(signal.SIGHUP)
         for path, (daemon, _) in running.items():
             with self.subTest(path=path):
-                if path == "program of a uprobe":
+                if path in ("program of a uprobe", "sysfs"):
                     daemon.logged("level=warn", "wait for the end of a reload")
-                else:
+                elif path != "directory of a socket":
                     daemon.logged("level=warn", "has not answered for", self.folder)
+                if path == "sysfs":
+                    daemon.logged("level=warn", "does not answer", f"{self.mount}/sys")
                 daemon.terminate()
 
     def test_a_web_configuration_is_in_force_once_it_answers_again(self):

@@ -132,17 +132,53 @@ TEST_F(ReloaderTest, PlansTheConfigurationInForceAgainAndThenReadsTheFileForWhoA
   EXPECT_EQ(last_, Reloader::Configuration::kFile);
 }
 
-TEST_F(ReloaderTest, PlansAgainIfACheckOnItsThreadAsksForThat) {
-  std::thread::id checked_on;
-  reloader_.plan_again_if([] { return false; });
-  reloader_.plan_again_if([&] {
-    checked_on = std::this_thread::get_id();
+TEST_F(ReloaderTest, AsksOnItsThreadAndContinuesOnTheLoop) {
+  std::thread::id looked_on;
+  std::thread::id continued_on;
+  int answers = 0;
+  const auto look = [&] {
+    looked_on = std::this_thread::get_id();
     return true;
+  };
+  reloader_.ask(Reloader::Question::kTruth, look, [&](bool answer) {
+    continued_on = std::this_thread::get_id();
+    answers += answer ? 1 : 0;
   });
-  await(begun_, 1);
+  await(answers, 1);
 
-  EXPECT_EQ(last_, Reloader::Configuration::kInForce);
-  EXPECT_NE(checked_on, std::this_thread::get_id());
+  EXPECT_NE(looked_on, std::this_thread::get_id());
+  EXPECT_EQ(continued_on, std::this_thread::get_id());
+}
+
+TEST_F(ReloaderTest, AQuestionThatHangsIsAskedOnceAndHoldsUpNoEnd) {
+  Semaphore answers;
+  int asked = 0;
+  const auto look = [&] {
+    answers.wait();
+    return true;
+  };
+  const auto then = [&](bool) { ++asked; };
+  reloader_.ask(Reloader::Question::kGuests, look, then);
+  reloader_.ask(Reloader::Question::kGuests, look, then);
+  EXPECT_FALSE(reloader_.ends_by(Clock::now()));
+
+  answers.post();
+  await(asked, 1);
+
+  EXPECT_TRUE(reloader_.ends_by(Clock::now()));
+  reloader_.ask(Reloader::Question::kGuests, look, then);
+  answers.post();
+  await(asked, 2);
+}
+
+TEST_F(ReloaderTest, DropsTheAnswerDuringAReload) {
+  int answers = 0;
+  reloader_.ask(
+      Reloader::Question::kTruth, [] { return true; }, [&](bool) { ++answers; });
+  ask_as_operator(kNow);
+  await_answers(1);
+
+  EXPECT_EQ(answers, 0);
 }
 
 TEST_F(ReloaderTest, DoesNotPlanAgainWhileTheFileIsRead) {
