@@ -187,8 +187,8 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
     if (!has_hung) thread_->begin();
     if (!thread_->wait_until(has_hung ? Clock::now() : Clock::now() + kAnswersWithin)) {
       failures.push_back({0,
-                          "read the online CPUs: the file system of '" + files_->roots.sysfs +
-                              "' does not answer, and those of before are counted",
+                          "the file system of '" + files_->roots.sysfs +
+                              "' does not answer: the CPUs that were online before are counted",
                           "look whether its mount answers: stat -f on the directory"});
       return current_;
     }

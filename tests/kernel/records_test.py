@@ -302,7 +302,7 @@ class FloodOfNamesTest(unittest.TestCase):
     """The kernel also writes the path of each new cgroup. A tenant makes cgroups all the time."""
 
     LENGTH = 3400  # bytes of a path
-    SECONDS, RECORDS = 3, 4000  # a trial has both, so that one record lost is less than OF_RECORDS
+    SECONDS, RECORDS = 3, 4000  # of a trial, at least
     OF_RECORDS = 0.01
 
     def test_long_paths_take_no_room_of_the_records_of_switches(self):
